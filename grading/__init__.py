@@ -1,0 +1,1 @@
+"""Grading: ladders of milestones over recorded evidence, and the grades they give."""

@@ -1,0 +1,190 @@
+"""RFC 8785 JSON bytes, digests, the event envelope and its leaf hash (gradespine/event/1).
+
+What stands here is permanent: stored logs and other people's verifiers depend on it byte for byte.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, Final
+
+import orjson
+import rfc8785
+
+from spine.errors import InvalidInput
+
+SPEC: Final = "gradespine/event/1"
+ZERO_LEAF: Final = bytes(32)
+MAX_INTEGER: Final = 2**53 - 1
+MAX_DEPTH: Final = 64
+
+_SIXTEEN_DIGITS = re.compile(r"[0-9]{16}")
+
+
+def encode(value: object, field: str = "value") -> bytes:
+    """The RFC 8785 bytes of a JSON value.
+
+    Raises InvalidInput naming the path for what is not I-JSON: NaN, infinities, integers beyond ±(2^53 − 1), lone
+    surrogates, keys that are not text, other types, nesting over 64. Tuples are arrays; subclasses count as their base.
+    """
+    if _is_plain(value, MAX_DEPTH):
+        try:
+            return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        except orjson.JSONEncodeError:
+            pass  # a lone surrogate: the slow way finds where
+    return rfc8785.dumps(_pure(value, field, MAX_DEPTH))
+
+
+def decode(text: str | bytes) -> Any:
+    """The value of stored RFC 8785 text, such that encoding it again gives the same bytes.
+
+    RFC 8785 writes the number 1e16 as digits, so an integer literal beyond ±(2^53 − 1) is read as the float it was.
+    """
+    if isinstance(text, bytes):
+        text = text.decode()
+    if _SIXTEEN_DIGITS.search(text):
+        return json.loads(text, parse_int=_bounded)
+    return orjson.loads(text)
+
+
+def _bounded(digits: str) -> int | float:
+    number = int(digits)
+    return number if -MAX_INTEGER <= number <= MAX_INTEGER else float(digits)
+
+
+def _is_plain(value: object, room: int) -> bool:
+    """Whether orjson's sorted output is certain to be RFC 8785: no float it prints otherwise, no key that code points
+    and UTF-16 may order differently, no type or depth that has to be refused. (Lone surrogates orjson refuses.)"""
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return True
+    if kind is int:
+        return -MAX_INTEGER <= value <= MAX_INTEGER  # type: ignore[operator]
+    if kind is float:
+        return 1e-3 <= abs(value) < 1e15 and not value.is_integer()  # type: ignore[arg-type,attr-defined]
+    if room == 0:
+        return False
+    if kind is dict:
+        for key, item in value.items():  # type: ignore[attr-defined]
+            if type(key) is not str or not key.isascii():
+                return False
+            if type(item) is not str and not _is_plain(item, room - 1):
+                return False
+        return True
+    if kind is list:
+        return all(_is_plain(item, room - 1) for item in value)  # type: ignore[attr-defined]
+    return False
+
+
+def _pure(value: object, path: str, room: int) -> Any:
+    """The same value in exact JSON types; raises InvalidInput at the first thing that is not JSON."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _text(value, path)
+    if isinstance(value, int):
+        if not -MAX_INTEGER <= value <= MAX_INTEGER:
+            raise InvalidInput(path, "an integer beyond ±(2^53 − 1); give it as text")
+        return int.__add__(value, 0)
+    if isinstance(value, float):
+        if value != value or value in (float("inf"), float("-inf")):
+            raise InvalidInput(path, f"{value} is not a JSON number")
+        return float.__add__(value, 0.0)
+    if not isinstance(value, Mapping | list | tuple):
+        raise InvalidInput(path, f"{type(value).__name__} is not a JSON type")
+    if room == 0:
+        raise InvalidInput(path, f"nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, list | tuple):
+        return [_pure(item, f"{path}[{index}]", room - 1) for index, item in enumerate(value)]
+    pure: dict[str, object] = {}
+    for key, item in value.items():
+        if not isinstance(key, str):
+            raise InvalidInput(path, f"the key {key!r} is not text")
+        pure[_text(key, f"{path}.{key!a}")] = _pure(item, f"{path}.{key}", room - 1)
+    return pure
+
+
+def _text(value: str, path: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(path, f"a lone surrogate at character {error.start} is not Unicode text") from None
+    return str.__str__(value)
+
+
+def payload_digest(salt: bytes, payload: bytes) -> bytes:
+    """SHA-256(0x02 ‖ salt ‖ stored payload)."""
+    return sha256(b"\x02" + salt + payload).digest()
+
+
+def metadata_digest(salt: bytes, metadata: bytes) -> bytes:
+    """SHA-256(0x03 ‖ salt ‖ stored metadata)."""
+    return sha256(b"\x03" + salt + metadata).digest()
+
+
+def leaf_hash(envelope: bytes) -> bytes:
+    """SHA-256(0x00 ‖ envelope): a leaf of an RFC 6962 tree."""
+    return sha256(b"\x00" + envelope).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    """SHA-256(0x01 ‖ left ‖ right): an inner node of an RFC 6962 tree."""
+    return sha256(b"\x01" + left + right).digest()
+
+
+def json_text(value: str) -> bytes:
+    """A JSON string as RFC 8785 has it. The text must hold no lone surrogate."""
+    return orjson.dumps(value)
+
+
+def event_part(
+    *,
+    actor: str,
+    causation_id: str,
+    correlation_id: str,
+    id: str,
+    metadata: str,
+    origin: str,
+    payload: str,
+    principal: str,
+    schema_version: int,
+    span_id: str,
+    time: int,
+    trace_id: str,
+    type: str,
+) -> bytes:
+    """The envelope's `event` object, known before the log's lock is taken. Keys stand in RFC 8785 order."""
+    return orjson.dumps(
+        {
+            "actor": actor,
+            "causation_id": causation_id,
+            "correlation_id": correlation_id,
+            "id": id,
+            "metadata": metadata,
+            "origin": origin,
+            "payload": payload,
+            "principal": principal,
+            "schema_version": schema_version,
+            "span_id": span_id,
+            "time": time,
+            "trace_id": trace_id,
+            "type": type,
+        }
+    )
+
+
+def envelope(event: bytes, *, log: str, prev: bytes, recorded_at: int, seq: int, stream: str) -> bytes:
+    """The RFC 8785 envelope that a leaf is the hash of, spliced around the prepared `event` object.
+
+    `prev` is the leaf of the stream's previous event, 32 zero bytes for its first.
+    """
+    return b'{"event":%b,"log":%b,"prev":"%b","recorded_at":%d,"seq":%d,"spec":"%b","stream":%b}' % (
+        event,
+        json_text(log),
+        prev.hex().encode(),
+        recorded_at,
+        seq,
+        SPEC.encode(),
+        json_text(stream),
+    )

@@ -1,0 +1,207 @@
+"""The tables of the log and the guards that forbid changing what is recorded.
+
+Tables are made by the migrations alone; what stands here is what they have to come to (`alembic check` compares it).
+Alembic does not see triggers, so their text is here, and a test compares it with the database's own.
+"""
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.dialects.postgresql import UUID
+
+metadata: Final = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+Whole: Final = BigInteger().with_variant(Integer, "sqlite")
+"""A 64-bit integer; on SQLite INTEGER, so that a primary key is the rowid itself."""
+Name: Final = Text().with_variant(Text(collation="C"), "postgresql")
+"""Text that is compared and ordered by its bytes on both databases."""
+Id: Final = LargeBinary().with_variant(UUID(as_uuid=True), "postgresql")
+
+log = Table(
+    "log",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("spec", Text, nullable=False),
+    Column("created_at", Whole, nullable=False),
+    sqlite_strict=True,
+)
+
+streams = Table(
+    "streams",
+    metadata,
+    Column("stream_id", Whole, primary_key=True, autoincrement=False),
+    Column("name", Name, nullable=False, unique=True),
+    sqlite_strict=True,
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("position", Whole, primary_key=True, autoincrement=False),
+    Column("stream_id", Whole, ForeignKey("streams.stream_id"), nullable=False),
+    Column("seq", Whole, nullable=False),
+    Column("id", Id, nullable=False),
+    Column("type", Name, nullable=False),
+    Column("schema_version", Whole, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("principal", Text, nullable=False),
+    Column("time", Whole, nullable=False),
+    Column("recorded_at", Whole, nullable=False),
+    Column("correlation_id", Text, nullable=False),
+    Column("causation_id", Id),
+    Column("trace_id", Text, nullable=False),
+    Column("span_id", Text, nullable=False),
+    Column("origin", Text, nullable=False),
+    Column("payload_digest", LargeBinary, nullable=False),
+    Column("metadata_digest", LargeBinary),
+    Column("salt", LargeBinary),
+    Column("payload", Text),
+    Column("metadata", Text),
+    Column("leaf", LargeBinary, nullable=False),
+    UniqueConstraint("stream_id", "seq"),
+    UniqueConstraint("stream_id", "id"),
+    Index(None, "type", "position"),
+    sqlite_strict=True,
+)
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("stream_id", Whole, ForeignKey("streams.stream_id"), primary_key=True, autoincrement=False),
+    Column("fold", Name, primary_key=True),
+    Column("version", Whole, primary_key=True, autoincrement=False),
+    Column("seq", Whole, primary_key=True, autoincrement=False),
+    Column("state", LargeBinary, nullable=False),
+    sqlite_strict=True,
+)
+
+followers = Table(
+    "followers",
+    metadata,
+    Column("name", Name, primary_key=True),
+    Column("version", Whole, nullable=False),
+    Column("position", Whole, nullable=False),
+    Column("leaf", LargeBinary, nullable=False),
+    sqlite_strict=True,
+)
+
+_ERASABLE: Final = ("payload", "metadata", "salt")
+
+
+def _sqlite_refusal(table: str, action: str) -> str:
+    return (
+        f"CREATE TRIGGER {table}_no_{action.lower()} BEFORE {action} ON {table} BEGIN "
+        f"SELECT RAISE(ABORT, '{table}: the log is append-only'); END"
+    )
+
+
+def _sqlite_events_update() -> str:
+    # Every column is compared: an UPDATE OF list would let `SET rowid` through.
+    kept = " OR ".join(f"NEW.{c.name} IS NOT OLD.{c.name}" for c in events.columns if c.name not in _ERASABLE)
+    whole = " OR ".join(f"NEW.{name} IS NOT NULL" for name in _ERASABLE)
+    return (
+        f"CREATE TRIGGER events_only_erasure BEFORE UPDATE ON events WHEN {kept} OR {whole} BEGIN "
+        "SELECT RAISE(ABORT, 'events: only payload, metadata and salt may be erased, together'); END"
+    )
+
+
+SQLITE_GUARDS: Final[dict[str, str]] = {
+    "events_no_delete": _sqlite_refusal("events", "DELETE"),
+    "events_only_erasure": _sqlite_events_update(),
+    # Without this, INSERT OR REPLACE rewrites a row past the DELETE trigger.
+    "events_only_next": (
+        "CREATE TRIGGER events_only_next BEFORE INSERT ON events WHEN "
+        "NEW.position IS NOT (SELECT coalesce(max(position), 0) + 1 FROM events) "
+        "OR EXISTS (SELECT 1 FROM events WHERE stream_id = NEW.stream_id AND seq = NEW.seq) "
+        "OR EXISTS (SELECT 1 FROM events WHERE stream_id = NEW.stream_id AND id = NEW.id) BEGIN "
+        "SELECT RAISE(ABORT, 'events: only a new id and seq at the next position may be inserted'); END"
+    ),
+    "streams_no_delete": _sqlite_refusal("streams", "DELETE"),
+    "streams_no_update": _sqlite_refusal("streams", "UPDATE"),
+    "streams_only_new": (
+        "CREATE TRIGGER streams_only_new BEFORE INSERT ON streams WHEN "
+        "EXISTS (SELECT 1 FROM streams WHERE stream_id = NEW.stream_id OR name = NEW.name) BEGIN "
+        "SELECT RAISE(ABORT, 'streams: it exists already'); END"
+    ),
+    "log_no_delete": _sqlite_refusal("log", "DELETE"),
+    "log_no_update": _sqlite_refusal("log", "UPDATE"),
+    "log_only_one": (
+        "CREATE TRIGGER log_only_one BEFORE INSERT ON log WHEN EXISTS (SELECT 1 FROM log) BEGIN "
+        "SELECT RAISE(ABORT, 'log: a database holds one log'); END"
+    ),
+}
+"""Trigger name → its statement, as it stands in sqlite_master."""
+
+POSTGRES_FUNCTIONS: Final[dict[str, str]] = {
+    "gradespine_refuse": """\
+CREATE FUNCTION gradespine_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION '%: the log is append-only', TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
+END $$""",
+    # Whole rows are compared after nulling the three columns, so that a column added later is covered.
+    "gradespine_only_erasure": """\
+CREATE FUNCTION gradespine_only_erasure() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.payload IS NULL AND NEW.metadata IS NULL AND NEW.salt IS NULL THEN
+    OLD.payload := NULL; OLD.metadata := NULL; OLD.salt := NULL;
+    IF NEW IS NOT DISTINCT FROM OLD THEN RETURN NEW; END IF;
+  END IF;
+  RAISE EXCEPTION '%: only payload, metadata and salt may be erased, together', TG_TABLE_NAME
+    USING ERRCODE = 'restrict_violation';
+END $$""",
+    "gradespine_only_one": """\
+CREATE FUNCTION gradespine_only_one() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE taken boolean;
+BEGIN
+  EXECUTE format('SELECT EXISTS (SELECT FROM %I.%I)', TG_TABLE_SCHEMA, TG_TABLE_NAME) INTO taken;
+  IF taken THEN
+    RAISE EXCEPTION '%: a database holds one log', TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
+  END IF;
+  RETURN NEW;
+END $$""",
+}
+
+_POSTGRES_TRIGGERS: Final = (
+    ("events", "events_only_erasure", "BEFORE UPDATE", "ROW", "gradespine_only_erasure"),
+    ("events", "events_no_delete", "BEFORE DELETE", "ROW", "gradespine_refuse"),
+    ("events", "events_no_truncate", "BEFORE TRUNCATE", "STATEMENT", "gradespine_refuse"),
+    ("streams", "streams_no_change", "BEFORE DELETE OR UPDATE", "ROW", "gradespine_refuse"),
+    ("streams", "streams_no_truncate", "BEFORE TRUNCATE", "STATEMENT", "gradespine_refuse"),
+    ("log", "log_no_change", "BEFORE DELETE OR UPDATE", "ROW", "gradespine_refuse"),
+    ("log", "log_no_truncate", "BEFORE TRUNCATE", "STATEMENT", "gradespine_refuse"),
+    ("log", "log_only_one", "BEFORE INSERT", "ROW", "gradespine_only_one"),
+)
+
+POSTGRES_TRIGGERS: Final[dict[str, tuple[str, str]]] = {
+    name: (table, f"CREATE TRIGGER {name} {event} ON {table} FOR EACH {level} EXECUTE FUNCTION {function}()")
+    for table, name, event, level, function in _POSTGRES_TRIGGERS
+}
+"""Trigger name → its table and statement. Each is ENABLE ALWAYS: a replica's role does not go round it."""
+
+
+def guards(dialect: str) -> list[str]:
+    """The statements that put the guards on freshly made tables."""
+    if dialect == "sqlite":
+        return list(SQLITE_GUARDS.values())
+    statements = list(POSTGRES_FUNCTIONS.values())
+    for name, (table, statement) in POSTGRES_TRIGGERS.items():
+        statements += [statement, f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {name}"]
+    return statements
