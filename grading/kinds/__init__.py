@@ -1,0 +1,1 @@
+"""The kinds of check that a ladder document can name, each a reducer over events."""

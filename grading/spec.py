@@ -1,0 +1,56 @@
+"""A ladder as a document: read from YAML or JSON text, or from the parsed document that the log keeps."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from grading.ladder_schema import json_schema
+from grading.ladders import Ladder
+from grading.reader.ladders import SEMANTICS, read_document
+from grading.reader.nodes import check_value
+from grading.reader.place import Place
+from grading.reader.text import parse
+from spine.canonical import encode
+
+__all__ = [
+    "SEMANTICS",
+    "LadderDocument",
+    "definition_digest",
+    "json_schema",
+    "ladder_from_document",
+    "read_ladder",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class LadderDocument:
+    """A ladder with the document it was read from. `definition` is that document's digest, `semantics` the number of
+    the language it is written in."""
+
+    name: str
+    version: str
+    document: Mapping[str, Any] = field(repr=False)
+    ladder: Ladder = field(repr=False)
+    definition: str
+    semantics: int
+
+
+def read_ladder(text: str | bytes, source: str = "") -> LadderDocument:
+    """The ladder of a YAML or JSON text. `source` is the file's name, for errors. Raises InvalidLadder with file, line
+    and path."""
+    parsed = parse(text, source)
+    ladder = read_document(parsed.value, Place(source, parsed.lines))
+    document = parsed.value
+    return LadderDocument(ladder.name, ladder.version, document, ladder, definition_digest(document), SEMANTICS)
+
+
+def ladder_from_document(document: Mapping[str, Any]) -> Ladder:
+    """The ladder of a parsed document. Raises InvalidLadder with the path."""
+    root = Place()
+    return read_document(check_value(document, root), root)
+
+
+def definition_digest(document: Mapping[str, Any]) -> str:
+    """Hex SHA-256 of the parsed document's RFC 8785 bytes, with no defaults filled in."""
+    return sha256(encode(document, "document")).hexdigest()
