@@ -1,0 +1,298 @@
+"""Recordings that other programs wrote, put onto the log: every run once, whole, and nothing that differs silently."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from grading.errors import InvalidRecording
+from grading.intake_files import Found, Skipped, find
+from spine.canonical import encode
+from spine.clock import as_microseconds
+from spine.errors import IdentityClash, InvalidInput, SpineError, StreamConflict
+from spine.events import Actor, Event, Json, NewEvent
+from spine.identity import derived_id
+from spine.importers import IMPORTERS, Importer, Recording, Refusal, recognised_by
+from spine.importers.json_values import Tally, adapted
+from spine.importers.sniffing import HEAD
+from spine.log import Log
+
+_TRIES: Final = 20
+_LISTED: Final = 1000
+"""So many refusals of a file are listed in `import.recorded`; all are counted."""
+_SAID: Final = 500
+"""So many characters of a reason are kept."""
+
+
+@dataclass(slots=True)
+class ImportedFile:
+    """What became of one recognised file. `runs` and `events` are what it holds, `new_…` what the log did not have."""
+
+    path: str
+    name: str
+    sha256: str
+    format: str
+    mapping: int
+    runs: int = 0
+    events: int = 0
+    new_runs: int = 0
+    new_events: int = 0
+    refused: list[Refusal] = field(default_factory=list)
+    adapted: Tally = field(default_factory=Tally)
+    finished: bool = False
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What an import did. `unrecognised` lists what a folder holds beside recordings: that is no error."""
+
+    files: list[ImportedFile] = field(default_factory=list)
+    unrecognised: list[Skipped] = field(default_factory=list)
+    refused_files: list[Skipped] = field(default_factory=list)
+
+    @property
+    def refused(self) -> list[Skipped]:
+        """Everything that was refused: by path, with the part of the file and the reason."""
+        parts = [Skipped(file.path, f"{bad.where}: {bad.reason}") for file in self.files for bad in file.refused]
+        return self.refused_files + parts
+
+    @property
+    def runs(self) -> int:
+        return sum(file.runs for file in self.files)
+
+    @property
+    def new_runs(self) -> int:
+        """Streams that were begun."""
+        return sum(file.new_runs for file in self.files)
+
+    @property
+    def new_events(self) -> int:
+        return sum(file.new_events for file in self.files)
+
+
+Watcher = Callable[[ImportedFile], None]
+"""Told of a file after each of its runs, and at its end."""
+
+
+def import_paths(
+    log: Log,
+    paths: Sequence[str | os.PathLike[str]],
+    *,
+    format: str | None = None,
+    prefix: str | None = None,
+    report: Watcher | None = None,
+) -> ImportReport:
+    """Import files, and folders with everything below them, in order of their names.
+
+    A run is one atomic append. Importing it again adds nothing, a run that grew gets its suffix, one that differs from
+    what is recorded is refused. `format` reads named files as that format whatever they look like; `prefix` names the
+    source where a format names no run. Safe to repeat, and to do in several processes at once.
+    Raises InvalidRecording for an unknown format; what `log` raises when it cannot be written to.
+    """
+    chosen = None if format is None else _importer(format)
+    done = ImportReport()
+    for found in find(paths):
+        if isinstance(found, Skipped):
+            (done.refused_files if found.refused else done.unrecognised).append(found)
+            continue
+        opened = _open(found, chosen)
+        if isinstance(opened, Skipped):
+            (done.refused_files if opened.refused else done.unrecognised).append(opened)
+            continue
+        done.files.append(opened.file)
+        _import_file(log, found.path, opened, prefix or "", report or _nobody)
+    return done
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A recognised file as it was when it was hashed."""
+
+    file: ImportedFile
+    importer: Importer
+    state: tuple[int, int, int]
+
+
+def _importer(format: str) -> Importer:
+    for importer in IMPORTERS:
+        if importer.format == format:
+            return importer
+    known = ", ".join(importer.format for importer in IMPORTERS)
+    raise InvalidRecording(f"there is no importer for {format!r}: known are {known}")
+
+
+def _nobody(file: ImportedFile) -> None:
+    """Watches nothing."""
+
+
+def _open(found: Found, chosen: Importer | None) -> _Opened | Skipped:
+    try:
+        state = _state(found.path)
+        with found.path.open("rb") as file:
+            head = file.read(HEAD)
+        importer = recognised_by(head) if chosen is None else chosen
+        forced = chosen is not None and found.named and head
+        if importer is None or not (forced or importer.recognises(head)):
+            return Skipped(found.shown, "not a recording of a known format" if head else "empty", refused=found.named)
+        digest = _sha256(found.path)
+    except OSError as error:
+        return Skipped(found.shown, f"cannot be read: {error.strerror}", refused=True)
+    return _Opened(ImportedFile(found.shown, found.name, digest, importer.format, importer.mapping), importer, state)
+
+
+def _import_file(log: Log, path: Path, opened: _Opened, prefix: str, watch: Watcher) -> None:
+    file = opened.file
+    whole = True
+    for read in _readings(opened.importer, path, prefix or file.sha256[:12]):
+        if isinstance(read, _Stopped):
+            whole = False
+            file.refused.append(Refusal("the file", read.reason))
+        else:
+            _take(log, read, file)
+        watch(file)
+    if whole and _changed(path, opened.state):
+        whole = False
+        file.refused.append(Refusal("the file", "it changed while it was read: import it again"))
+    if whole:
+        _record(log, file, prefix)
+    file.finished = True
+    watch(file)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stopped:
+    """The reading of a file ended before its end, for a cause outside the file."""
+
+    reason: str
+
+
+def _readings(importer: Importer, path: Path, prefix: str) -> Iterator[Recording | Refusal | _Stopped]:
+    try:
+        yield from importer.read(path, prefix)
+    except OSError as error:
+        yield _Stopped(f"cannot be read: {error.strerror}")
+
+
+def _changed(path: Path, before: tuple[int, int, int]) -> bool:
+    try:
+        return _state(path) != before
+    except OSError:
+        return True
+
+
+def _take(log: Log, read: Recording | Refusal, file: ImportedFile) -> None:
+    if isinstance(read, Refusal):
+        file.refused.append(read)
+        return
+    try:
+        added, begun = _append(log, read)
+    except (InvalidInput, _Differs) as problem:
+        file.refused.append(Refusal(read.where, str(problem)[:_SAID]))
+        return
+    file.runs += 1
+    file.events += len(read.events)
+    file.new_runs += begun
+    file.new_events += added
+    file.adapted.update(read.adapted)
+
+
+class _Differs(SpineError):
+    """The run is not the one that is recorded on its stream."""
+
+
+def _append(log: Log, run: Recording) -> tuple[int, bool]:
+    """How many events the log did not have, and whether the stream is new. Others may write to the stream meanwhile."""
+    for attempt in range(1, _TRIES + 1):
+        known, head = _known(log, run)
+        missing = run.events[known:]
+        if not missing:
+            return 0, False
+        try:
+            appended = log.append(run.stream, missing, head)
+        except (StreamConflict, IdentityClash):  # somebody wrote to it since: read it again, decide again
+            if attempt == _TRIES:
+                raise
+            continue
+        return (len(missing), known == 0) if appended.new else (0, False)
+    raise AssertionError("unreachable")
+
+
+def _known(log: Log, run: Recording) -> tuple[int, int]:
+    """How many of the run's events stand on its stream, and where the stream is. Raises _Differs.
+
+    Grades and whatever else was written since may stand behind or between them.
+    """
+    ordinals = {event.id: ordinal for ordinal, event in enumerate(run.events)}
+    known = head = 0
+    for stored in log.read(run.stream):
+        head = stored.seq
+        ordinal = ordinals.get(stored.id)
+        if ordinal is None:
+            if known == 0:
+                raise _Differs(f"{run.stream} is recorded already, by another import or another writer")
+            continue
+        difference = "place" if ordinal != known else _difference(run.events[ordinal], stored)
+        if difference:
+            raise _Differs(f"{run.stream} is recorded with another {difference} at seq {stored.seq}")
+        known += 1
+    return known, head
+
+
+def _difference(event: NewEvent, stored: Event) -> str | None:
+    """The rule of the log (FORMATS 3); what was erased cannot differ."""
+    if event.type != stored.type:
+        return "type"
+    if event.actor != stored.actor:
+        return "actor"
+    if event.time is not None and as_microseconds(event.time) != as_microseconds(stored.time):
+        return "time"
+    if stored.row.payload is not None and encode(event.payload).decode() != stored.row.payload:
+        return "payload"
+    return None
+
+
+def _record(log: Log, file: ImportedFile, prefix: str) -> None:
+    """Say once for each file, format, mapping and prefix that it was imported; what it says is of the first time."""
+    stream = f"import/{file.sha256}"
+    meaning: Json = {"format": file.format, "mapping": file.mapping, "prefix": prefix, "stream": stream}
+    identity = derived_id(meaning)
+    if log.find(stream, identity) is not None:
+        return
+    payload: dict[str, Any] = {
+        "name": file.name,
+        "sha256": file.sha256,
+        "format": file.format,
+        "mapping": file.mapping,
+        "prefix": prefix,
+        "runs": file.runs,
+        "events": file.events,
+        "refused": [{"where": bad.where, "reason": bad.reason} for bad in file.refused[:_LISTED]],
+        "refusals": len(file.refused),
+        "adapted": dict(file.adapted.most_common(_LISTED)),
+    }
+    try:
+        stored = adapted(payload, Tally())
+        appended = log.append(stream, [NewEvent("import.recorded", stored, actor=Actor.SYSTEM, id=identity)])
+        file.new_events += 1 if appended.new else 0
+    except IdentityClash:
+        pass  # another process said it a moment ago, under the name it knows the file by
+
+
+def _sha256(path: Path) -> str:
+    digest = sha256()
+    with path.open("rb") as file:
+        for chunk in _chunks(file.read):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _chunks(read: Callable[[int], bytes]) -> Iterator[bytes]:
+    while chunk := read(1024 * 1024):
+        yield chunk
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
