@@ -11,6 +11,7 @@ SpineError
 │   └── SchemaOutdated       the database is not at the revision this program needs
 ├── AppendOutcomeUnknown     the connection was lost while committing: repeat with the same ids
 ├── LogCorrupt               what is stored breaks a promise of the log: stop, and look
+├── RestoreDetected          a follower is ahead of the log, or saw another history: rebuild it
 └── PayloadErased            an erased payload had to be opened
 """
 
@@ -99,6 +100,13 @@ class AppendOutcomeUnknown(SpineError):
 
 class LogCorrupt(SpineError):
     """What is stored breaks a promise of the log (a gap, a torn chain, an unreadable row)."""
+
+
+class RestoreDetected(SpineError):
+    """A follower has seen what the log does not hold: the database was put back to an older copy, or is another log.
+
+    What the follower derived can no longer be trusted: rebuild it.
+    """
 
 
 class PayloadErased(SpineError):

@@ -1,0 +1,325 @@
+"""What the board says: grades, current and past, and how much of it is graded. Read from the projector's tables."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final
+
+from sqlalchemy import Connection, RowMapping, text
+
+from grading.graders import GraderRef
+from grading.ladders import GraderIdentity
+from spine.database import Database
+from spine.reading import after_prefix
+from spine.vocabulary import SERVICE_NAMESPACES
+
+RUNS: Final = "run/"
+"""The prefix of the streams that are graded."""
+
+_PAGE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class RungRow:
+    """One rung of a grade; `citations` are the seqs of the events that decided it, `cited` how many in all."""
+
+    name: str
+    weight: float
+    required: bool
+    passed: bool
+    reached: bool
+    detail: str
+    citations: tuple[int, ...]
+    cited: int
+
+
+@dataclass(frozen=True, slots=True)
+class GradeRow:
+    """A grade of a run. `status` is `graded` or `broken`; a broken one has a code, a milestone and a place instead of a
+    score. `current`: the one the board shows. `grew`: the run has more evidence by now."""
+
+    grade_id: str
+    stream: str
+    ladder: str
+    grader: str | None
+    version: str | None
+    definition: str | None
+    semantics: int | None
+    status: str
+    mode: str | None
+    passed: bool | None
+    score: float | None
+    attained: float | None
+    total: float | None
+    reached: int | None
+    through_seq: int | None
+    evidence_digest: str
+    outcome_digest: str | None
+    code: str | None
+    milestone: str | None
+    where: str | None
+    seq: int
+    recorded_at: int
+    current: bool
+    grew: bool
+    rungs: tuple[RungRow, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The row as `grades --json` prints it."""
+        kept = {name: getattr(self, name) for name in self.__slots__ if name not in ("rungs", "recorded_at", "seq")}
+        rungs = [{name: getattr(rung, name) for name in rung.__slots__} for rung in self.rungs]
+        return {**kept, "rungs": rungs}
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How the visible runs stand under one grader: every run is counted once."""
+
+    grader: str
+    version: str
+    passed: int
+    failed: int
+    broken: int
+    not_graded: int
+
+    @property
+    def runs(self) -> int:
+        return self.passed + self.failed + self.broken + self.not_graded
+
+
+def grades(
+    database: Database,
+    *,
+    grader: GraderRef | None = None,
+    prefix: str = "",
+    stream: str | None = None,
+    history: bool = False,
+) -> Iterator[GradeRow]:
+    """The current grades (or every grade there is) of streams that are not hidden, by stream and grader.
+
+    Current is what the active version of a grader said last, or the version that `grader` names; an unregistered
+    ladder's grade counts where no registered grader of that name has one. Equal evidence: graded beats broken.
+    """
+    where = _Filter(grader, prefix, stream)
+    with database.read_transaction() as connection:
+        ids = _ids(connection, where, history)
+    for start in range(0, len(ids), _PAGE):
+        page = ids[start : start + _PAGE]
+        with database.read_transaction() as connection:
+            yield from _rows(connection, page)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a grader has said of a run: enough to know that it need not be asked again."""
+
+    status: str
+    passed: bool | None
+
+
+def said(database: Database, identity: GraderIdentity) -> dict[tuple[str, str], Said]:
+    """What a grader has said, by stream and evidence digest. Equal evidence: graded beats broken."""
+    with database.read_transaction() as connection:
+        rows = connection.execute(
+            text(
+                "SELECT stream, evidence_digest, status, passed FROM grades WHERE grader = :name"
+                " AND version = :version AND definition = :definition AND semantics = :semantics"
+                " AND through_seq IS NOT NULL ORDER BY CASE WHEN status = 'graded' THEN 1 ELSE 0 END"
+            ),
+            identity.to_json(),
+        )
+        return {(row[0], row[1]): Said(row[2], None if row[3] is None else bool(row[3])) for row in rows}
+
+
+def coverage(database: Database, *, prefix: str = RUNS) -> list[Coverage]:
+    """How the visible runs of a prefix stand under the active version of every grader, by name."""
+    with database.read_transaction() as connection:
+        runs = _count_runs(connection, prefix)
+        counted = connection.execute(
+            text(
+                "SELECT r.name, r.version,"
+                " coalesce(sum(CASE WHEN c.status = 'graded' AND c.passed THEN 1 ELSE 0 END), 0),"
+                " coalesce(sum(CASE WHEN c.status = 'graded' AND NOT c.passed THEN 1 ELSE 0 END), 0),"
+                " coalesce(sum(CASE WHEN c.status = 'broken' THEN 1 ELSE 0 END), 0)"
+                f" FROM graders r LEFT JOIN ({_RANKED}) c ON c.grader = r.name AND c.rank = 1 AND c.registered"
+                " AND c.stream >= :runs AND c.stream < :past"
+                " WHERE r.active GROUP BY r.name, r.version ORDER BY r.name"
+            ),
+            {"name": None, "version": None, "runs": prefix, "past": after_prefix(prefix)},
+        ).all()
+    return [
+        Coverage(name, version, passed, failed, broken, runs - passed - failed - broken)
+        for name, version, passed, failed, broken in counted
+    ]
+
+
+def hidden(database: Database) -> dict[str, str]:
+    """The hidden streams, with the reason for each."""
+    with database.read_transaction() as connection:
+        return {row[0]: row[1] for row in connection.execute(text("SELECT stream, reason FROM hidden_streams"))}
+
+
+def missing(database: Database, *, name: str, active: str, candidate: str) -> int:
+    """How many visible runs the active version of a grader has graded (or found broken) and the candidate has not."""
+    with database.read_transaction() as connection:
+        return int(
+            connection.execute(
+                text(
+                    "SELECT count(DISTINCT g.stream) FROM grades g WHERE g.grader = :name AND g.version = :active"
+                    " AND g.stream NOT IN (SELECT stream FROM hidden_streams)"
+                    " AND NOT EXISTS (SELECT 1 FROM grades n WHERE n.grader = :name AND n.version = :candidate"
+                    " AND n.stream = g.stream)"
+                ),
+                {"name": name, "active": active, "candidate": candidate},
+            ).scalar_one()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    grader: GraderRef | None
+    prefix: str
+    stream: str | None
+
+    def sql(self) -> str:
+        clauses = ["1 = 1"]
+        if self.grader is not None:
+            clauses.append("coalesce(c.grader, c.ladder) = :name")
+            if self.grader.version is not None:
+                clauses.append("c.version = :version")
+        if self.stream is not None:
+            clauses.append("c.stream = :stream")
+        if self.prefix:
+            clauses.append("c.stream >= :prefix")
+            if after_prefix(self.prefix) is not None:
+                clauses.append("c.stream < :past")
+        return " AND ".join(clauses)
+
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "name": None if self.grader is None else self.grader.name,
+            "version": None if self.grader is None else self.grader.version,
+            "stream": self.stream,
+            "prefix": self.prefix,
+            "past": after_prefix(self.prefix),
+        }
+
+
+# Every grade that could be current, ranked within its stream and grader. A version that is named counts as the active
+# one; a grade whose grader is not registered with this definition ranks below those whose is.
+_RANKED: Final = """
+SELECT g.*, r.name IS NOT NULL AS registered, row_number() OVER (
+  PARTITION BY g.stream, coalesce(g.grader, g.ladder)
+  ORDER BY CASE WHEN r.name IS NULL THEN 1 ELSE 0 END, CASE WHEN g.through_seq IS NULL THEN 1 ELSE 0 END,
+    g.through_seq DESC, CASE WHEN g.status = 'graded' THEN 0 ELSE 1 END, g.position DESC) AS rank
+FROM grades g
+LEFT JOIN graders r ON r.name = g.grader AND r.version = g.version AND r.definition = g.definition
+  AND r.semantics = g.semantics
+WHERE (r.name IS NULL OR (CAST(:version AS TEXT) IS NULL AND r.active)
+    OR (r.name = CAST(:name AS TEXT) AND r.version = CAST(:version AS TEXT)))
+  AND g.stream NOT IN (SELECT stream FROM hidden_streams)
+"""
+
+_EVERYTHING: Final = """
+SELECT g.*, 0 AS rank FROM grades g WHERE g.stream NOT IN (SELECT stream FROM hidden_streams)
+"""
+
+_NOT_EVIDENCE: Final = " OR ".join(f"e.type LIKE '{namespace}%'" for namespace in SERVICE_NAMESPACES)
+
+
+def _ids(connection: Connection, where: _Filter, history: bool) -> list[tuple[str, bool]]:
+    """The ids of the chosen grades in the order of the answer, each with whether it is current."""
+    parameters = where.parameters()
+    current = [
+        row[0]
+        for row in connection.execute(
+            text(
+                f"SELECT c.grade_id FROM ({_RANKED}) c WHERE c.rank = 1 AND {where.sql()} "
+                "ORDER BY c.stream, coalesce(c.grader, c.ladder)"
+            ),
+            parameters,
+        )
+    ]
+    if not history:
+        return [(id, True) for id in current]
+    everything = connection.execute(
+        text(
+            f"SELECT c.grade_id FROM ({_EVERYTHING}) c WHERE {where.sql()} "
+            "ORDER BY c.stream, coalesce(c.grader, c.ladder), c.position"
+        ),
+        parameters,
+    )
+    shown = set(current)
+    return [(row[0], row[0] in shown) for row in everything]
+
+
+def _rows(connection: Connection, ids: Sequence[tuple[str, bool]]) -> Iterator[GradeRow]:
+    """The grades of these ids, in their order."""
+    if not ids:
+        return
+    marks = ", ".join(f":id{number}" for number in range(len(ids)))
+    parameters = {f"id{number}": id for number, (id, _) in enumerate(ids)}
+    rungs = {
+        id: tuple(_rung(row) for row in group)
+        for id, group in groupby(
+            connection.execute(
+                text(f'SELECT * FROM rungs WHERE grade_id IN ({marks}) ORDER BY grade_id, "index"'), parameters
+            ).mappings(),
+            key=lambda row: row["grade_id"],
+        )
+    }
+    found = {
+        row["grade_id"]: row
+        for row in connection.execute(
+            text(
+                "SELECT g.*, g.through_seq IS NOT NULL AND EXISTS (SELECT 1 FROM events e"
+                " WHERE e.stream_id = (SELECT stream_id FROM streams WHERE name = g.stream)"
+                f" AND e.seq > g.through_seq AND NOT ({_NOT_EVIDENCE})) AS grew"
+                f" FROM grades g WHERE g.grade_id IN ({marks})"
+            ),
+            parameters,
+        ).mappings()
+    }
+    for id, current in ids:
+        yield _grade(found[id], rungs.get(id, ()), current)
+
+
+def _rung(row: RowMapping) -> RungRow:
+    return RungRow(
+        row["name"],
+        row["weight"],
+        bool(row["required"]),
+        bool(row["passed"]),
+        bool(row["reached"]),
+        row["detail"],
+        tuple(json.loads(row["citations"])),
+        row["cited"],
+    )
+
+
+_OTHERWISE: Final = {"passed", "where", "current", "grew", "rungs"}
+_SAME: Final = tuple(name for name in GradeRow.__slots__ if name not in _OTHERWISE)
+
+
+def _grade(row: RowMapping, rungs: tuple[RungRow, ...], current: bool) -> GradeRow:
+    return GradeRow(
+        **{name: row[name] for name in _SAME},
+        passed=None if row["passed"] is None else bool(row["passed"]),
+        where=row["place"],
+        current=current,
+        grew=bool(row["grew"]),
+        rungs=rungs,
+    )
+
+
+def _count_runs(connection: Connection, prefix: str) -> int:
+    return int(
+        connection.execute(
+            text(
+                "SELECT count(*) FROM streams WHERE name >= :runs AND name < :past"
+                " AND name NOT IN (SELECT stream FROM hidden_streams)"
+            ),
+            {"runs": prefix, "past": after_prefix(prefix)},
+        ).scalar_one()
+    )
