@@ -7,7 +7,8 @@ from typing import Final
 
 from sqlalchemy import Boolean, Column, Float, Index, Integer, MetaData, Table, Text
 
-from spine.schema import Name, Whole, metadata as log_metadata
+from spine.schema import Name, Whole
+from spine.schema import metadata as log_metadata
 
 metadata: Final = MetaData(naming_convention=log_metadata.naming_convention)
 

@@ -101,9 +101,29 @@ def admit(appends: Sequence[Append], *, now: int, salt: Callable[[], bytes]) -> 
 
 def check_stream(stream: str, field: str = "stream") -> None:
     """Raises InvalidInput for what cannot be the name of a stream."""
-    _check_identifier(stream, field, MAX_STREAM)
+    check_identifier(stream, field, MAX_STREAM)
     if not stream:
         raise InvalidInput(field, "a stream needs a name")
+
+
+def check_identifier(value: object, field: str, limit: int) -> None:
+    """Raises InvalidInput for what cannot stand in an identifier: control characters, surrogates, too many bytes."""
+    if not isinstance(value, str):
+        raise InvalidInput(field, f"{value!r} is not text")
+    if value.isascii() and value.isprintable() and len(value) <= limit:
+        return
+    found = _FORBIDDEN.search(value)
+    if found:
+        raise InvalidInput(field, f"U+{ord(found[0]):04X} at character {found.start()} may not stand in an identifier")
+    if len(value.encode()) > limit:
+        raise InvalidInput(field, f"longer than {limit} bytes")
+
+
+def checked_id(value: object, field: str) -> bytes:
+    """The 16 bytes of an event id. Raises InvalidInput for what is not a UUID."""
+    if not isinstance(value, UUID):
+        raise InvalidInput(field, f"{value!r} is not a UUID")
+    return value.bytes
 
 
 def answer_known(batches: Sequence[Batch], known: Sequence[Mapping[bytes, EventRow]]) -> list[Appended] | None:
@@ -187,16 +207,18 @@ def _seal(event: NewEvent, now: int, salt: bytes, field: str) -> Sealed:
     actor = _checked_actor(event.actor, f"{field}.actor")
     check_writer(event.type, actor, f"{field}.actor")
     for name in ("principal", "correlation_id", "trace_id", "span_id", "origin"):
-        _check_identifier(getattr(event, name), f"{field}.{name}", MAX_IDENTIFIER)
+        check_identifier(getattr(event, name), f"{field}.{name}", MAX_IDENTIFIER)
     version = event.schema_version
     if type(version) is not int or not 1 <= version < 2**31:
         raise InvalidInput(f"{field}.schema_version", f"{version!r} is not a whole number from 1")
     payload = _object(event.payload, f"{field}.payload", MAX_PAYLOAD)
     if version == 1:
         check_payload(event.type, payload, f"{field}.payload")
-    metadata = _object(event.metadata, f"{field}.metadata", MAX_METADATA) if event.metadata else None
-    identity = _uuid(event.id, f"{field}.id")
-    causation = None if event.causation_id is None else _uuid(event.causation_id, f"{field}.causation_id")
+    metadata = None if event.metadata is None else _object(event.metadata, f"{field}.metadata", MAX_METADATA)
+    if metadata == b"{}":
+        metadata = None
+    identity = checked_id(event.id, f"{field}.id")
+    causation = None if event.causation_id is None else checked_id(event.causation_id, f"{field}.causation_id")
     time = now if event.time is None else _time(event, field)
     payload_digest = canonical.payload_digest(salt, payload)
     metadata_digest = None if metadata is None else canonical.metadata_digest(salt, metadata)
@@ -363,18 +385,6 @@ def _checked_actor(actor: Any, field: str) -> Actor:
         raise InvalidInput(field, f"{actor!r} is not agent, human or system") from None
 
 
-def _check_identifier(value: object, field: str, limit: int) -> None:
-    if not isinstance(value, str):
-        raise InvalidInput(field, f"{value!r} is not text")
-    if value.isascii() and value.isprintable() and len(value) <= limit:
-        return
-    found = _FORBIDDEN.search(value)
-    if found:
-        raise InvalidInput(field, f"U+{ord(found[0]):04X} at character {found.start()} may not stand in an identifier")
-    if len(value.encode()) > limit:
-        raise InvalidInput(field, f"longer than {limit} bytes")
-
-
 def _object(value: object, field: str, limit: int) -> bytes:
     if not isinstance(value, Mapping):
         raise InvalidInput(field, "not a JSON object")
@@ -382,12 +392,6 @@ def _object(value: object, field: str, limit: int) -> bytes:
     if len(text) > limit:
         raise InvalidInput(field, f"{len(text):,} bytes, more than the {limit:,} allowed")
     return text
-
-
-def _uuid(value: object, field: str) -> bytes:
-    if not isinstance(value, UUID):
-        raise InvalidInput(field, f"{value!r} is not a UUID")
-    return value.bytes
 
 
 def _time(event: NewEvent, field: str) -> int:

@@ -33,7 +33,10 @@ def encode(value: object, field: str = "value") -> bytes:
             return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
         except orjson.JSONEncodeError:
             pass  # a lone surrogate: the slow way finds where
-    return rfc8785.dumps(_pure(value, field, MAX_DEPTH))
+    pure = _pure(value, field, MAX_DEPTH)
+    if _is_plain(pure, MAX_DEPTH):
+        return orjson.dumps(pure, option=orjson.OPT_SORT_KEYS)
+    return rfc8785.dumps(pure)
 
 
 def decode(text: str | bytes) -> Any:
@@ -78,7 +81,7 @@ def _is_plain(value: object, room: int) -> bool:
 
 
 def _pure(value: object, path: str, room: int) -> Any:
-    """The same value in exact JSON types; raises InvalidInput at the first thing that is not JSON."""
+    """The same value in the simplest exact JSON types; raises InvalidInput at the first thing that is not JSON."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -90,7 +93,8 @@ def _pure(value: object, path: str, room: int) -> Any:
     if isinstance(value, float):
         if value != value or value in (float("inf"), float("-inf")):
             raise InvalidInput(path, f"{value} is not a JSON number")
-        return float.__add__(value, 0.0)
+        # RFC 8785 writes an integral number as digits; as an int it needs no slow encoder.
+        return int(value) if value.is_integer() and abs(value) <= MAX_INTEGER else float.__add__(value, 0.0)
     if not isinstance(value, Mapping | list | tuple):
         raise InvalidInput(path, f"{type(value).__name__} is not a JSON type")
     if room == 0:

@@ -15,6 +15,7 @@ from psycopg import errors as pg
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from sqlalchemy.pool import PoolProxiedConnection
 
 from spine.errors import (
@@ -39,6 +40,8 @@ class Database(Protocol):
     """One log's database. Statements are written with `?`; `sql` turns them into the driver's own."""
 
     engine: Engine
+    label: str
+    """What messages call it; without a password."""
     event_columns: str
     """The select list of an EventRow, from `events e` joined with `streams s`."""
 
@@ -59,8 +62,9 @@ class Database(Protocol):
         """
 
     @contextmanager
-    def write_transaction(self) -> Iterator[Connection]:
-        """The same as a SQLAlchemy connection."""
+    def write_transaction(self, follower: str = "") -> Iterator[Connection]:
+        """The same as a SQLAlchemy connection. Where the database can, a follower's writes queue at a lock of its own
+        and leave the log's writers alone."""
 
     @contextmanager
     def read_transaction(self) -> Iterator[Connection]:
@@ -73,15 +77,19 @@ def open_database(url: str, *, busy_seconds: float = BUSY_SECONDS) -> Database:
     """The database at a SQLAlchemy URL: `sqlite:///path` or `postgresql://…`. Reaches for nothing yet."""
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise InvalidInput("url", "not a database URL, such as sqlite:///runs.db or postgresql://host/name") from None
     match parsed.get_backend_name():
-        case "sqlite":
+        case "sqlite" if parsed.drivername in ("sqlite", "sqlite+pysqlite"):
+            # A second SQLite library in one process loses data silently: the standard library's is the only one.
+            if "?" in url:
+                raise InvalidInput("url", "a SQLite URL takes no options; write a question mark in its path as %3F")
             return SqliteDatabase(parsed, busy_seconds)
         case "postgresql":
             return PostgresDatabase(parsed, busy_seconds)
         case other:
-            raise InvalidInput("url", f"{other} is not supported; use sqlite:///path or postgresql://host/name")
+            name = parsed.drivername if other == "sqlite" else other
+            raise InvalidInput("url", f"{name} is not supported; use sqlite:///path or postgresql://host/name")
 
 
 class SqliteDatabase:
@@ -94,13 +102,16 @@ class SqliteDatabase:
     event_columns = _COLUMNS.format(id="e.id", causation_id="e.causation_id")
 
     def __init__(self, url: URL, busy_seconds: float) -> None:
-        if not url.database or url.database == ":memory:" or url.query.get("mode") == "memory":
+        if not url.database or url.database == ":memory:":
             raise InvalidInput("url", "a log in memory is a MemoryLog(); give a file: sqlite:///runs.db")
-        self.path: Final = Path(url.database)
+        self.path: Final = _file(url.database)
+        self.label = str(self.path)
         self._busy_seconds = busy_seconds
         self._writer = threading.Lock()
         self.engine = create_engine(
-            url, connect_args={"isolation_level": None, "check_same_thread": False}, max_overflow=-1
+            url.set(database=str(self.path)),
+            connect_args={"isolation_level": None, "check_same_thread": False},
+            max_overflow=-1,
         )
         event.listen(self.engine, "connect", self._configure)
         event.listen(self.engine, "begin", _begin_immediate)
@@ -128,7 +139,7 @@ class SqliteDatabase:
                 cursor = connection.cursor()
                 cursor.execute("BEGIN IMMEDIATE")
                 yield cursor
-                cursor.execute("COMMIT")
+                self._commit(cursor)
             except BaseException:
                 with suppress(sqlite3.Error):
                     connection.rollback()
@@ -137,7 +148,7 @@ class SqliteDatabase:
                 connection.close()
 
     @contextmanager
-    def write_transaction(self) -> Iterator[Connection]:
+    def write_transaction(self, follower: str = "") -> Iterator[Connection]:
         with self.writer_lock(), self._errors(), self.engine.connect() as connection:
             connection.execution_options(write=True)
             with connection.begin():
@@ -158,7 +169,7 @@ class SqliteDatabase:
             try:
                 yield
             finally:
-                os.close(lock)
+                _unlock(lock)
         finally:
             self._writer.release()
 
@@ -172,6 +183,17 @@ class SqliteDatabase:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA foreign_keys = ON")
+
+    def _commit(self, cursor: DBAPICursor) -> None:
+        try:
+            cursor.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_IOERR:
+                raise
+            # What reached the file before the disk failed may be found again by a recovery.
+            raise AppendOutcomeUnknown(
+                f"{self.path}: {error} while committing; repeat the append with the same event ids"
+            ) from error
 
     def _queue_at_file(self) -> int:
         try:
@@ -211,9 +233,27 @@ class SqliteDatabase:
         return LogUnavailable(message)
 
 
+def _file(path: str) -> Path:
+    """The file itself, behind links and whatever the working directory becomes: its lock file stands beside it."""
+    if path.startswith("file:"):
+        raise InvalidInput("url", "give the path itself, not a file: URI")
+    if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in path):
+        raise InvalidInput("url", "the path is not Unicode text")
+    return Path(os.path.realpath(path))
+
+
+def _unlock(lock: int) -> None:
+    # Closing alone would leave it locked where a fork holds a copy.
+    fcntl.flock(lock, fcntl.LOCK_UN)
+    os.close(lock)
+
+
 def _flock_in_turn(lock: int, seconds: float) -> bool:
     """Take the lock in the order of asking, or close it after `seconds`. A blocking flock is the fair one but knows no
     time limit, so a thread waits for it and lets it go at once if it comes too late."""
+    if seconds <= 0:
+        os.close(lock)
+        return False
     settled = threading.Lock()
     taken = threading.Event()
     given_up = False
@@ -222,12 +262,19 @@ def _flock_in_turn(lock: int, seconds: float) -> bool:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with settled:
             if given_up:
-                os.close(lock)
+                _unlock(lock)
             else:
                 taken.set()
 
     threading.Thread(target=wait, name="gradespine-writer-queue", daemon=True).start()
-    taken.wait(seconds)
+    try:
+        taken.wait(seconds)
+    except BaseException:  # Ctrl-C: nobody would let go of a lock taken later
+        with settled:
+            given_up = True
+            if taken.is_set():
+                _unlock(lock)
+        raise
     with settled:
         given_up = not taken.is_set()
     return not given_up
@@ -247,10 +294,13 @@ class PostgresDatabase:
     event_columns = _COLUMNS.format(id="uuid_send(e.id)", causation_id="uuid_send(e.causation_id)")
 
     def __init__(self, url: URL, busy_seconds: float) -> None:
-        self.label: Final = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
+        self.label = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
         self._busy_seconds = busy_seconds
         self.engine = create_engine(
-            url.set(drivername="postgresql+psycopg"), isolation_level="READ COMMITTED", pool_pre_ping=False
+            url.set(drivername="postgresql+psycopg"),
+            isolation_level="READ COMMITTED",
+            pool_pre_ping=False,
+            pool_timeout=busy_seconds,
         )
         event.listen(self.engine, "connect", self._configure)
 
@@ -266,6 +316,10 @@ class PostgresDatabase:
             connection = self.engine.raw_connection()
             try:
                 yield connection.cursor()
+            except psycopg.OperationalError:
+                if _is_lost(connection):
+                    self.engine.dispose()  # the others of the pool are most likely lost too
+                raise
             finally:
                 connection.close()
 
@@ -277,16 +331,20 @@ class PostgresDatabase:
                 yield cursor
                 self._commit(connection)
             except BaseException:
-                with suppress(psycopg.Error):
-                    connection.rollback()
+                if connection.is_valid:
+                    with suppress(psycopg.Error):
+                        connection.rollback()
                 raise
             finally:
                 connection.close()
 
     @contextmanager
-    def write_transaction(self) -> Iterator[Connection]:
+    def write_transaction(self, follower: str = "") -> Iterator[Connection]:
         with self._errors(), self.engine.connect() as connection, connection.begin():
-            connection.exec_driver_sql(_LOCK)
+            if follower:
+                connection.exec_driver_sql(_FOLLOWER_LOCK, (follower,))
+            else:
+                connection.exec_driver_sql(_LOCK)
             yield connection
 
     @contextmanager
@@ -299,7 +357,8 @@ class PostgresDatabase:
 
     def _configure(self, connection: psycopg.Connection[Any], _record: object) -> None:
         with connection.cursor() as cursor:
-            cursor.execute(f"SET lock_timeout = {int(self._busy_seconds * 1000)}")
+            # 0 would be no limit.
+            cursor.execute(f"SET lock_timeout = {max(1, int(self._busy_seconds * 1000))}")
             # An acknowledged append has to survive a crash, whatever the server's default is.
             cursor.execute(
                 "SELECT set_config('synchronous_commit', 'on', false)"
@@ -312,18 +371,22 @@ class PostgresDatabase:
         replaced: nothing has been asked of it yet."""
         connection = self.engine.raw_connection()
         try:
-            cursor = connection.cursor()
-            cursor.execute(_LOCK)
-        except BaseException as error:
-            lost = isinstance(error, psycopg.OperationalError) and connection.driver_connection.closed  # type: ignore[union-attr]
-            if not lost:
+            return connection, _lock(connection)
+        except psycopg.OperationalError:
+            if not _is_lost(connection):
                 connection.close()
                 raise
             connection.invalidate()
-            connection = self.engine.raw_connection()
-            cursor = connection.cursor()
-            cursor.execute(_LOCK)
-        return connection, cursor
+        except BaseException:
+            connection.close()
+            raise
+        self.engine.dispose()  # the others of the pool are most likely lost too
+        connection = self.engine.raw_connection()
+        try:
+            return connection, _lock(connection)
+        except BaseException:
+            connection.close()
+            raise
 
     def _commit(self, connection: PoolProxiedConnection) -> None:
         try:
@@ -342,6 +405,8 @@ class PostgresDatabase:
             yield
         except SpineError:
             raise
+        except NoFreeConnection as error:
+            raise LogBusy(f"{self.label}: no connection came free for {self._busy_seconds:g} s; retry") from error
         except (psycopg.Error, DBAPIError) as error:
             raise self._translate(error) from error
 
@@ -357,4 +422,22 @@ class PostgresDatabase:
                 return LogUnavailable(message)
 
 
-_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('gradespine/log/' || current_schema(), 0))"
+def _lock(connection: PoolProxiedConnection) -> DBAPICursor:
+    cursor = connection.cursor()
+    cursor.execute(_LOCK)
+    return cursor
+
+
+def _is_lost(connection: PoolProxiedConnection) -> bool:
+    driver = connection.driver_connection
+    return driver is None or bool(driver.closed)
+
+
+_FOLLOWER_LOCK: Final = (
+    "SELECT pg_advisory_xact_lock(hashtextextended('gradespine/follower/' || current_schema() || '/' || %s::text, 0))"
+)
+# Named for the table, not for the search path: two roles may reach one log by different ways.
+_LOCK: Final = (
+    "SELECT pg_advisory_xact_lock(hashtextextended("
+    "'gradespine/log/' || coalesce(to_regclass('events')::oid::text, current_schema()), 0))"
+)

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from spine.admission import MAX_IDENTIFIER, check_identifier, check_stream
+from spine.canonical import MAX_INTEGER, encode
 from spine.errors import InvalidInput
 from spine.events import Actor, EventRow, NewEvent
 from spine.vocabulary import check_writer, is_service
@@ -9,12 +11,18 @@ from spine.vocabulary import check_writer, is_service
 ERASED = "event.erased"
 
 
-def check_erasure(seqs: Sequence[int], *, reason: str, actor: Actor, principal: str) -> None:
+def check_erasure(stream: str, seqs: Sequence[int], *, reason: str, actor: Actor, principal: str) -> None:
     """Raises InvalidInput or WriterNotAllowed unless somebody named, who may, gives a reason for erasing something."""
+    check_stream(stream)
     if not seqs:
         raise InvalidInput("seqs", "there is nothing to erase")
+    for index, seq in enumerate(seqs):
+        if type(seq) is not int or not 1 <= seq <= MAX_INTEGER:
+            raise InvalidInput(f"seqs[{index}]", f"{seq!r} is not a seq")
     if not reason.strip():
         raise InvalidInput("reason", "an erasure needs a reason")
+    encode(reason, "reason")
+    check_identifier(principal, "principal", MAX_IDENTIFIER)
     if not principal:
         raise InvalidInput("principal", "an erasure needs to say who authorised it")
     check_writer(ERASED, actor, "actor")

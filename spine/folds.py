@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from spine.admission import MAX_IDENTIFIER, check_identifier
 from spine.canonical import MAX_INTEGER
 from spine.errors import InvalidInput
 from spine.events import Event
@@ -23,8 +24,9 @@ def check_snapshot(snapshot: Snapshot, head: int) -> None:
     """Raises InvalidInput unless the snapshot is of a state the stream has had; one ahead of it would hide events."""
     if type(snapshot.seq) is not int or not 1 <= snapshot.seq <= head:
         raise InvalidInput("seq", f"{snapshot.seq!r} is not a seq of {snapshot.stream}, which is at {head}")
-    if not snapshot.fold or len(snapshot.fold) > 256:
-        raise InvalidInput("fold", "a snapshot names its fold, in at most 256 characters")
+    check_identifier(snapshot.fold, "fold", MAX_IDENTIFIER)
+    if not snapshot.fold:
+        raise InvalidInput("fold", "a snapshot names its fold")
     if type(snapshot.version) is not int or not 0 <= snapshot.version <= MAX_INTEGER:
         raise InvalidInput("version", f"{snapshot.version!r} is not a whole number from 0")
     if not isinstance(snapshot.state, bytes):

@@ -3,6 +3,7 @@
 import secrets
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from threading import Lock
 from types import TracebackType
 from typing import Self
@@ -16,7 +17,7 @@ from spine.errors import InvalidInput
 from spine.events import Actor, Event, EventRow, NewEvent
 from spine.folds import check_snapshot
 from spine.log import ANY, Append, Appended, Expect, Head, Snapshot
-from spine.reading import after_prefix, check_limit, check_range
+from spine.reading import after_prefix, check_limit, check_name, check_range, check_snapshot_range
 
 
 def random_salt() -> bytes:
@@ -64,6 +65,7 @@ class MemoryLog:
         types: Sequence[str] | None = None,
         backwards: bool = False,
     ) -> Iterator[Event]:
+        check_name(stream)
         check_range(after, until, limit, types)
         positions = self._streams.get(stream, [])[after:until]
         return self._events(positions, limit, types, backwards)
@@ -82,6 +84,8 @@ class MemoryLog:
         return self._events(range(after + 1, last + 1), limit, types, backwards)
 
     def streams(self, prefix: str = "", *, after: str = "", limit: int | None = None) -> Iterator[Head]:
+        check_name(prefix, "prefix")
+        check_name(after, "after")
         check_limit(limit)
         with self._lock:
             names = sorted(self._streams)
@@ -91,6 +95,7 @@ class MemoryLog:
         return (head for head in map(self.head, chosen[:limit]) if head is not None)
 
     def head(self, stream: str) -> Head | None:
+        check_name(stream)
         positions = self._streams.get(stream)
         if not positions:
             return None
@@ -98,14 +103,15 @@ class MemoryLog:
         return Head(stream, row.seq, row.position, row.leaf.hex())
 
     def find(self, stream: str, id: UUID) -> Event | None:
-        position = self._ids.get(stream, {}).get(id.bytes)
+        check_name(stream)
+        position = self._ids.get(stream, {}).get(admission.checked_id(id, "id"))
         return None if position is None else Event(self._rows[position - 1])
 
     def position(self) -> int:
         return len(self._rows)
 
     def erase(self, stream: str, seqs: Sequence[int], *, reason: str, actor: Actor, principal: str) -> Appended:
-        check_erasure(seqs, reason=reason, actor=actor, principal=principal)
+        check_erasure(stream, seqs, reason=reason, actor=actor, principal=principal)
         now = self._clock()
         with self._lock:
             rows = [self._row(stream, seq) for seq in sorted(set(seqs))]
@@ -120,12 +126,14 @@ class MemoryLog:
             return self._commit([batch], now)[0]
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
+        check_name(snapshot.stream)
         head = self.head(snapshot.stream)
         check_snapshot(snapshot, 0 if head is None else head.seq)
         kept = self._snapshots.setdefault((snapshot.stream, snapshot.fold, snapshot.version), {})
         kept[snapshot.seq] = snapshot
 
     def latest_snapshot(self, stream: str, fold: str, version: int, *, until: int | None = None) -> Snapshot | None:
+        check_snapshot_range(stream, fold, version, until)
         kept = self._snapshots.get((stream, fold, version), {})
         seq = max((seq for seq in kept if until is None or seq <= until), default=None)
         return None if seq is None else kept[seq]
@@ -150,16 +158,18 @@ class MemoryLog:
         for batch, end in zip(batches, ends, strict=True):
             admission.check_expected(batch, end.seq)
         recorded_at = max(now, self._rows[-1].recorded_at) if self._rows else now
-        answers = []
+        placed: list[list[EventRow]] = []
+        position = len(self._rows) + 1
         for batch, end in zip(batches, ends, strict=True):
-            rows = admission.place(
-                batch, log=self._new_name, end=end, position=len(self._rows) + 1, recorded_at=recorded_at
-            )
-            self._rows.extend(rows)
+            rows = admission.place(batch, log=self._new_name, end=end, position=position, recorded_at=recorded_at)
+            placed.append(rows)
+            position += len(rows)
+        # In one step, since readers take no lock: they see the whole append or nothing of it.
+        self._rows.extend(chain.from_iterable(placed))
+        for batch, rows in zip(batches, placed, strict=True):
             self._streams.setdefault(batch.stream, []).extend(row.position for row in rows)
             self._ids.setdefault(batch.stream, {}).update((row.id, row.position) for row in rows)
-            answers.append(admission.appended(rows))
-        return answers
+        return [admission.appended(rows) for rows in placed]
 
     def _known(self, batch: Batch) -> dict[bytes, EventRow]:
         ids = self._ids.get(batch.stream, {})

@@ -31,6 +31,7 @@ class Pages:
         self, stream_id: int, after: int, last: int, limit: int | None, types: Sequence[str] | None, backwards: bool
     ) -> Iterator[Event]:
         """The stream's events with after < seq ≤ last."""
+        types = _distinct(types)
         where = "e.stream_id = ? AND e.seq > ? AND e.seq <= ?"
         given: tuple[object, ...] = ()
         if types is not None:
@@ -52,6 +53,7 @@ class Pages:
         self, after: int, last: int, limit: int | None, types: Sequence[str] | None, backwards: bool
     ) -> Iterator[Event]:
         """The log's events with after < position ≤ last."""
+        types = _distinct(types)
         order = "DESC" if backwards else "ASC"
         if types is None:
             statement = self._database.sql(
@@ -127,6 +129,11 @@ def _next_size(rows: Sequence[EventRow]) -> int:
     """As many rows as a page may hold at the mean size of these: events may be a hundred bytes or 16 MiB."""
     mean = sum(len(row.payload or "") for row in rows) // len(rows) + 1
     return max(4, min(_LARGEST_PAGE, 4 * len(rows), _PAGE_BYTES // mean))
+
+
+def _distinct(types: Sequence[str] | None) -> list[str] | None:
+    """A type named twice would count twice against the size of a page."""
+    return None if types is None else list(dict.fromkeys(types))
 
 
 def _marks(values: Sequence[object]) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 from sqlalchemy import Connection, inspect, text
 
 from spine.database import Database, PostgresDatabase
-from spine.errors import SchemaOutdated
+from spine.errors import LogUnavailable, SchemaOutdated
 
 HEAD: Final = "0002"
 """The newest revision in `migrations/versions` (a test compares): known here so that opening need not load Alembic."""
@@ -42,6 +42,8 @@ def require(database: Database) -> None:
     if isinstance(database, PostgresDatabase):
         state = "has no log yet" if at is None else f"is at revision {at}, this program needs {HEAD}"
         raise SchemaOutdated(f"{database.label} {state}: run `gradespine db upgrade`")
+    if at is None and _is_of_something_else(database):
+        raise LogUnavailable(f"{database.label} is a database of something else, not a log")
     upgrade(database)
 
 
@@ -55,18 +57,31 @@ def scripts() -> Path:
 def _current(connection: Connection) -> str | None:
     if not inspect(connection).has_table("alembic_version"):
         return None
-    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+    found = connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all()
+    if len(found) > 1:
+        raise SchemaOutdated(f"the database is at {len(found)} revisions at once: it is not a log")
+    return found[0] if found else None
+
+
+def _is_of_something_else(database: Database) -> bool:
+    with database.read_transaction() as connection:
+        tables = inspect(connection).get_table_names()
+    return bool(tables) and "alembic_version" not in tables
 
 
 def _migrate(connection: Connection) -> None:
     # Loading Alembic takes longer than opening a log that is up to date.
     from alembic import command
     from alembic.config import Config
+    from alembic.util.exc import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(scripts()).replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    try:
+        command.upgrade(config, "head")
+    except CommandError as error:
+        raise SchemaOutdated(f"the database cannot be brought to revision {HEAD}: {error}") from error
 
 
 def _newer(revision: str) -> SchemaOutdated:

@@ -19,7 +19,7 @@ from spine.folds import check_snapshot
 from spine.log import ANY, Append, Appended, Expect, Head, Snapshot
 from spine.memory import random_salt
 from spine.pages import Pages
-from spine.reading import after_prefix, check_limit, check_range
+from spine.reading import after_prefix, check_limit, check_name, check_range, check_snapshot_range
 
 _CHUNK: Final = 500  # ids in one IN list
 
@@ -94,6 +94,7 @@ class SqlLog:
         types: Sequence[str] | None = None,
         backwards: bool = False,
     ) -> Iterator[Event]:
+        check_name(stream)
         check_range(after, until, limit, types)
         with self.database.read() as cursor:
             stream_id, end = self._end(cursor, stream)
@@ -117,18 +118,23 @@ class SqlLog:
         return self._pages.of_log(after, last, limit, types, backwards)
 
     def streams(self, prefix: str = "", *, after: str = "", limit: int | None = None) -> Iterator[Head]:
+        check_name(prefix, "prefix")
+        check_name(after, "after")
         check_limit(limit)
         return self._pages.of_streams(prefix, after_prefix(prefix), after, limit, self.position())
 
     def head(self, stream: str) -> Head | None:
+        check_name(stream)
         with self.database.read() as cursor:
             cursor.execute(self._statements.head, (stream,))
             row = cursor.fetchone()
         return None if row is None else Head(stream, row[0], row[1], row[2].hex())
 
     def find(self, stream: str, id: UUID) -> Event | None:
+        check_name(stream)
+        wanted = self.database.id_value(admission.checked_id(id, "id"))
         with self.database.read() as cursor:
-            cursor.execute(self._statements.find, (stream, self.database.id_value(id.bytes)))
+            cursor.execute(self._statements.find, (stream, wanted))
             row = cursor.fetchone()
         return None if row is None else Event(EventRow._make(row))
 
@@ -137,7 +143,7 @@ class SqlLog:
             return self._tail(cursor).position
 
     def erase(self, stream: str, seqs: Sequence[int], *, reason: str, actor: Actor, principal: str) -> Appended:
-        check_erasure(seqs, reason=reason, actor=actor, principal=principal)
+        check_erasure(stream, seqs, reason=reason, actor=actor, principal=principal)
         now = self._clock()
         with self.database.write() as cursor:
             rows = [self._row(cursor, stream, seq) for seq in sorted(set(seqs))]
@@ -150,6 +156,7 @@ class SqlLog:
             return self._commit(cursor, [batch], now)[0]
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
+        check_name(snapshot.stream)
         with self.database.write() as cursor:
             stream_id, end = self._end(cursor, snapshot.stream)
             check_snapshot(snapshot, end.seq)
@@ -159,6 +166,7 @@ class SqlLog:
             )
 
     def latest_snapshot(self, stream: str, fold: str, version: int, *, until: int | None = None) -> Snapshot | None:
+        check_snapshot_range(stream, fold, version, until)
         with self.database.read() as cursor:
             cursor.execute(self._statements.latest_snapshot, (stream, fold, version, 2**62 if until is None else until))
             row = cursor.fetchone()

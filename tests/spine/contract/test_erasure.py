@@ -99,3 +99,26 @@ def test_the_chain_goes_on_behind_an_erased_event(log: Log) -> None:
     log.append("run/a", [NewEvent("finding.reported", {}, actor=Actor.AGENT)])
 
     assert [event.seq for event in log.read("run/a")] == [1, 2, 3]
+
+
+def test_what_was_erased_is_not_copied_as_if_it_had_been_empty(log: Log) -> None:
+    log.append("run/a", [dataclasses.replace(found(), metadata={"m": 1})])
+    erase(log, 1)
+    erased = next(log.read("run/a"))
+
+    for copied in (
+        dataclasses.replace(found(), payload=erased.payload),
+        dataclasses.replace(found(), metadata=erased.metadata),
+    ):
+        with pytest.raises(PayloadErased):
+            log.append("run/b", [copied])
+
+
+@pytest.mark.parametrize("seq", ["1", 1.0, True, None, 0, -1, 2**70])
+def test_only_a_seq_is_erased(log: Log, seq: object) -> None:
+    fill(log, "run/a", 1)
+
+    with pytest.raises(InvalidInput, match="seqs"):
+        erase(log, seq)  # type: ignore[arg-type]
+
+    assert log.position() == 1

@@ -23,7 +23,7 @@ def filled(log: Log) -> Log:
     return log
 
 
-CASES = [
+CASES: list[dict[str, Any]] = [
     {"after": after, "until": until, "limit": limit, "types": types, "backwards": backwards}
     for after in (0, 3, 60, 99, 500)
     for until in (None, 0, 70, 500)
@@ -147,3 +147,37 @@ def test_more_streams_than_a_page(log: Log) -> None:
     names = [head.stream for head in log.streams("run/")]
 
     assert names == [f"run/{n:05}" for n in range(2100)]
+
+
+def test_a_type_named_twice_is_asked_for_once(log: Log) -> None:
+    fill(log, "run/a", 150, type="a.one")
+
+    assert len(list(log.read_all(types=["a.one", "a.one"]))) == 150
+    assert len(list(log.read("run/a", types=["a.one", "a.one"]))) == 150
+
+
+def test_as_many_types_as_anybody_needs(log: Log) -> None:
+    fill(log, "run/a", 100, type="a.one")
+    types = [f"b.t{n}" for n in range(255)]
+
+    assert len(list(log.read_all(types=[*types, "a.one"]))) == 100
+    assert len(list(log.read("run/a", types=[*types, "a.one"]))) == 100
+    with pytest.raises(InvalidInput, match="256"):
+        log.read_all(types=[*types, "a.one", "b.two"])
+
+
+def test_what_no_stream_can_be_called_is_refused_and_the_empty_name_is_unknown(log: Log) -> None:
+    for name in ("a\x00b", "\ud800", "a" * 513):
+        for ask in (log.read, log.head, log.streams):
+            with pytest.raises(InvalidInput):
+                ask(name)
+
+    assert log.head("") is None
+    assert list(log.read("")) == []
+
+
+def test_a_page_begins_behind_what_was_read_last(log: Log) -> None:
+    fill(log, "run/a", 5)
+
+    assert [event.seq for event in log.read("run/a", after=2, limit=2)] == [3, 4]
+    assert list(log.read("run/a", after=99)) == []

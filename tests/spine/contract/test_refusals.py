@@ -63,6 +63,8 @@ def deep(levels: int) -> dict[str, Any]:
         ({"metadata": {"x": "a" * 16384}}, "metadata", "16,384"),
         ({"metadata": {"x": float("nan")}}, "metadata.x", "nan"),
         ({"metadata": [1]}, "metadata", "not a JSON object"),
+        ({"metadata": []}, "metadata", "not a JSON object"),
+        ({"metadata": ""}, "metadata", "not a JSON object"),
     ],
 )
 def test_an_event_is_refused(lasting_log: Log, change: dict[str, Any], field: str, reason: str) -> None:
@@ -139,7 +141,7 @@ def test_who_may_not_write_a_known_type(type: str, actor: Actor) -> None:
 
 
 def test_an_agent_cannot_grade_itself(lasting_log: Log) -> None:
-    with pytest.raises(WriterNotAllowed, match="grade.summary may be written by system, not by agent"):
+    with pytest.raises(WriterNotAllowed, match=r"grade\.summary may be written by system, not by agent"):
         lasting_log.append("run/a", [NewEvent("grade.summary", {}, actor=Actor.AGENT)])
 
 
