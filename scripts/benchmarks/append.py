@@ -24,9 +24,9 @@ _INSERT = (
 )
 _TABLE = (
     "CREATE TABLE raw (position {int} PRIMARY KEY, stream_id {int}, seq {int}, id {id}, type TEXT,"
-    " schema_version {int}, actor TEXT, principal TEXT, time {int}, recorded_at {int}, correlation_id TEXT, causation_id {id}, trace_id TEXT,"
-    " span_id TEXT, origin TEXT, payload_digest {bytes}, metadata_digest {bytes}, salt {bytes}, payload TEXT,"
-    " metadata TEXT, leaf {bytes}, UNIQUE (stream_id, seq), UNIQUE (stream_id, id))"
+    " schema_version {int}, actor TEXT, principal TEXT, time {int}, recorded_at {int}, correlation_id TEXT,"
+    " causation_id {id}, trace_id TEXT, span_id TEXT, origin TEXT, payload_digest {bytes}, metadata_digest {bytes},"
+    " salt {bytes}, payload TEXT, metadata TEXT, leaf {bytes}, UNIQUE (stream_id, seq), UNIQUE (stream_id, id))"
 )
 _EVENTS = {1: 300, 10: 1000, 100: 4000}
 _BOUNDS: dict[str, dict[int, tuple[float, float]]] = {

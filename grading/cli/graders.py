@@ -1,0 +1,264 @@
+"""`gradespine grader`: ladders under a name and a version, on the log."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from grading.cli.failures import Usage
+from grading.cli.session import session
+
+if TYPE_CHECKING:
+    from grading.graders import Grader, GraderRef
+    from grading.ladders import Ladder
+
+_EXAMPLE: Final = "example:"
+_KEYS: Final = (
+    *("gradespine", "ladder", "version", "mode", "pass_at", "trust", "define", "milestones"),
+    *(
+        "name",
+        "weight",
+        "required",
+        "check",
+        "want",
+        "got",
+        "type",
+        "call",
+        "path",
+        "latest_by",
+        "where",
+        "pick",
+        "take",
+    ),
+)
+
+
+def add(
+    context: typer.Context,
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="FILE (- is stdin), example:NAME or module:attribute.")],
+) -> None:
+    """Register a grader: a document, an example, or Python.
+
+    A ladder document, an example that ships, or a ladder written in Python. Its first version is active at once: the
+    board shows what it says. A later version becomes active when a re-grade with it is complete, or by `grader
+    activate`. A version never changes its meaning: another text under the same version is refused. `-` reads the
+    document from stdin.
+
+    \b
+    Examples:
+      gradespine grader add ladders/deploy.yaml
+      gradespine grader add example:taubench-airline
+      gradespine grader add mygraders.deploy:ladder
+    """
+    from grading.cli.output import Output
+
+    grader = _grader(what)
+    with session(context).gradebook(create=True) as gradebook:
+        new = gradebook.add_grader(grader)
+        active = gradebook.active_version(grader.name)
+    out = Output()
+    out.line(f"{grader.ref} is registered{'' if new else ' already'}; active is {grader.name}@{active}")
+    if active == grader.version:
+        out.hint(f"next: `gradespine grade {grader.name} --all`")
+    else:
+        out.hint(f"next: `gradespine regrade {grader.ref} --all --plan`")
+
+
+def list_(context: typer.Context) -> None:
+    """List the registered graders and their versions."""
+    from grading.cli.output import Column, Output
+
+    with session(context).gradebook() as gradebook:
+        rows = [
+            [
+                str(found.ref),
+                "active" if found.identity.version == gradebook.active_version(name) else "",
+                found.kind if found.target is None else f"{found.kind} {found.target}",
+                found.identity.definition[:12],
+            ]
+            for name, versions in gradebook.graders().items()
+            for found in versions
+        ]
+    out = Output()
+    if rows:
+        out.table(
+            [Column("grader", wide=True), Column("active"), Column("kind", wide=True), Column("definition")], rows
+        )
+    else:
+        out.remark("no graders yet: `gradespine grader examples` lists some")
+
+
+def show(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A grader, or one of its versions: NAME@V.")],
+    as_json: Annotated[bool, typer.Option("--json", help="The registered document alone, as JSON.")] = False,
+) -> None:
+    """Show a grader as it was registered.
+
+    Its identity, and its document or source. Without @V, the active version.
+    """
+    from grading.cli.output import Output
+
+    with session(context).gradebook() as gradebook:
+        found = gradebook.registration(_ref(name))
+    out = Output()
+    document = None if found.document is None else dict(found.document)
+    if as_json:
+        out.json_line(document if document is not None else {"source": found.source, "target": found.target})
+        return
+    out.line(f"# {found.ref}, {found.kind}, semantics {found.identity.semantics}")
+    out.line(f"# definition {found.identity.definition}")
+    out.text(found.source or "" if document is None else _written(document, found.identity.definition))
+
+
+def check(
+    context: typer.Context,
+    what: Annotated[
+        str | None, typer.Argument(metavar="WHAT", help="FILE (- is stdin), example:NAME or module:attribute.")
+    ] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of ladder documents.")] = False,
+) -> None:
+    """Say whether a ladder document is right, without a log.
+
+    An error names file, line and path; exit code 2.
+
+    \b
+    Examples:
+      gradespine grader check ladders/deploy.yaml
+      gradespine grader check --schema > ladder.schema.json
+    """
+    from grading.cli.output import Output
+    from grading.cli.text import plural
+
+    out = Output()
+    if schema:
+        from grading.spec import json_schema
+
+        out.data(json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n")
+        return
+    if what is None:
+        raise Usage("name a document, or ask for --schema", context)
+    grader = _grader(what)
+    ladder = grader.ladder
+    out.line(f"{grader.ref} is right: {plural(len(ladder.milestones), 'milestone')}, {ladder.mode}")
+    _milestones(ladder)
+
+
+def activate(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME@V", help="A version of a grader.")],
+    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; it stays on the log.")] = None,
+) -> None:
+    """Make a version the one the board shows, complete or not.
+
+    Grades by other versions stay in the history.
+    """
+    from grading.cli.output import Output
+
+    ref = _ref(name)
+    with session(context).gradebook() as gradebook:
+        new = gradebook.activate(ref, reason=reason)
+    Output().line(f"{ref} is active {'now' if new else 'already'}")
+
+
+def examples(name: Annotated[str | None, typer.Argument(metavar="NAME", help="The one to print.")] = None) -> None:
+    """List the ladders that ship, or print one.
+
+    `grader add example:NAME` registers it as it is.
+
+    \b
+    Example:
+      gradespine grader examples safe-change > mine.yaml
+    """
+    from grading import examples
+    from grading.cli.output import Column, Output
+
+    if name is not None:
+        Output().text(_example(name))
+        return
+    rows = [[f"{_EXAMPLE}{name}", _about(examples.text(name))] for name in examples.names()]
+    Output().table([Column("example"), Column("grades", wide=True)], rows)
+
+
+def _milestones(ladder: "Ladder") -> None:
+    from grading.cli.output import Column, Output
+
+    rows = [
+        [milestone.name, f"{milestone.worth:g}", "required" if milestone.required else ""]
+        for milestone in ladder.milestones
+    ]
+    Output().table([Column("milestone", wide=True), Column("weight", right=True), Column("")], rows, indent=2)
+
+
+def _grader(what: str) -> "Grader":
+    """The grader that a word on the command line means: a file that is there, an example, or a Python ladder."""
+    from grading.graders import Grader
+    from grading.spec import read_ladder
+
+    if what.startswith(_EXAMPLE):
+        return Grader.from_document(read_ladder(_example(what.removeprefix(_EXAMPLE)), what).document)
+    if what != "-" and not Path(what).exists() and ":" in what and "/" not in what:
+        return Grader.from_python(what)
+    text = typer.get_text_stream("stdin").read() if what == "-" else _read(what)
+    return Grader.from_document(read_ladder(text, "stdin" if what == "-" else what).document)
+
+
+def _example(name: str) -> str:
+    from grading import examples
+    from grading.errors import NotFound
+
+    try:
+        return examples.text(name)
+    except KeyError:
+        raise NotFound(f"there is no example {name}; there are {', '.join(examples.names())}") from None
+
+
+def _written(document: dict[str, Any], definition: str) -> str:
+    """The document as YAML where that reads back as the same, as JSON else."""
+    import yaml
+
+    from grading.errors import InvalidLadder
+    from grading.spec import read_ladder
+
+    text = yaml.safe_dump(_ordered(document), sort_keys=False, allow_unicode=True, width=110)
+    try:
+        same = read_ladder(text).definition == definition
+    except InvalidLadder:
+        same = False
+    return text if same else json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _ordered(value: Any) -> Any:
+    """The same with its keys in the order people write them: the log keeps them sorted."""
+    if isinstance(value, list):
+        return [_ordered(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    keys = sorted(value, key=lambda key: _KEYS.index(key) if key in _KEYS else len(_KEYS))
+    return {key: _ordered(value[key]) for key in keys}
+
+
+def _read(path: str) -> bytes:
+    from grading.errors import NotFound
+
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise NotFound(f"{path} cannot be read: {error.strerror}; examples are named example:NAME") from None
+
+
+def _ref(text: str) -> "GraderRef":
+    from grading.graders import GraderRef
+
+    return GraderRef.parse(text)
+
+
+def _about(document: str) -> str:
+    """The comment that a document begins with, its first sentence."""
+    lines = []
+    for line in document.splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.lstrip("# "))
+    return " ".join(lines).partition(". ")[0].rstrip(".")

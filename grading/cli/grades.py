@@ -1,0 +1,257 @@
+"""`gradespine grade`, `regrade`, `rebuild`, `grades` and `explain`: from runs to verdicts, and why."""
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from grading.cli.failures import FINDING, NOT_CHECKED, Usage
+from grading.cli.session import session
+
+if TYPE_CHECKING:
+    from grading.cli.output import Output
+    from grading.gradebook import Gradebook
+    from grading.graders import GraderRef
+    from grading.queries import GradeRow
+    from grading.regrade import GradeReport, RegradeReport
+
+_SHOWN_MOVES: Final = 20
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A grader, or one of its versions: NAME@V.")]
+Prefix = Annotated[str | None, typer.Option(metavar="P", help="The runs whose names begin so.")]
+All = Annotated[bool, typer.Option("--all", help="Every run under run/ that is not hidden.")]
+ByGrader = Annotated[str | None, typer.Option(metavar="NAME[@V]", help="Only what this grader says.")]
+
+
+def grade(
+    context: typer.Context,
+    name: Name,
+    streams: Annotated[list[str] | None, typer.Argument(metavar="STREAM", help="Runs, by name.")] = None,
+    prefix: Prefix = None,
+    all: All = False,
+) -> None:
+    """Grade runs, and record the grades on them.
+
+    Without @V, by the active version. What this grader has graded on the evidence there is now, it does not grade
+    again. Exit code: 0 all passed, 1 some failed, 3 some could not be graded.
+
+    \b
+    Examples:
+      gradespine grade taubench-airline --all
+      gradespine grade safe-change run/demo/code-dates/2
+      gradespine grade safe-change@2 --prefix run/demo/code-
+    """
+    from grading.cli import render
+    from grading.cli.output import Output
+
+    if sum((bool(streams), prefix is not None, all)) != 1:
+        raise Usage("say which runs: STREAM…, --prefix P or --all", context)
+    out = Output()
+    with session(context).gradebook() as gradebook, out.progress("grading") as progress:
+        report = gradebook.grade(_ref(name), streams=streams or (), prefix=prefix, everything=all, progress=progress)
+    _require_runs(report, prefix)
+    out.line(render.report_line(report), hanging=2)
+    if report.broken or report.failed:
+        out.hint("why: `gradespine explain STREAM`; all: `gradespine grades`")
+        raise typer.Exit(NOT_CHECKED if report.broken else FINDING)
+
+
+def regrade(
+    context: typer.Context,
+    name: Name,
+    prefix: Prefix = None,
+    all: All = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Say what it would do; write nothing.")] = False,
+    no_activate: Annotated[bool, typer.Option("--no-activate", help="Leave the board as it is.")] = False,
+    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; it stays on the log.")] = None,
+) -> None:
+    """Grade recorded runs with a newer version; show what moved.
+
+    Without @V, with the version registered last. No grade is overwritten: old and new ones stand in `grades
+    --history`. When every run that the active version has graded has a grade by the new one, the board changes to it,
+    at once and whole. Exit code: 0, also when runs failed; 3 when some could not be graded.
+
+    \b
+    Examples:
+      gradespine regrade safe-change@2 --all --plan
+      gradespine regrade safe-change@2 --all
+    """
+    from grading.cli.output import Output
+
+    if all == (prefix is not None):
+        raise Usage("say which runs: --all or --prefix P", context)
+    out = Output()
+    with session(context).gradebook() as gradebook:
+        if plan:
+            _tell_plan(out, gradebook, name, prefix)
+            return
+        with out.progress("re-grading") as progress:
+            report = gradebook.regrade(
+                _ref(name), prefix=prefix, activate=not no_activate, reason=reason, progress=progress
+            )
+        _require_runs(report.graded, prefix)
+        _tell_regrade(out, gradebook, report)
+    if report.graded.broken:
+        raise typer.Exit(NOT_CHECKED)
+
+
+def rebuild(context: typer.Context) -> None:
+    """Make the tables of grades anew from the log.
+
+    They are derived from it: nothing is lost, the old ones serve until
+    the new ones are whole."""
+    from grading.cli.output import Output
+
+    out = Output()
+    with session(context).gradebook() as gradebook, out.progress("rebuilding") as progress:
+        position = gradebook.rebuild(progress=progress)
+    out.line(f"rebuilt from {position:,} events")
+
+
+def grades(
+    context: typer.Context,
+    grader: ByGrader = None,
+    prefix: Annotated[str, typer.Option(metavar="P", help="Only runs whose names begin so.")] = "",
+    history: Annotated[bool, typer.Option("--history", help="Every grade ever given, in the order given.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="A JSON list, one object a grade, with its rungs.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Comma-separated, a line a grade, without rungs.")] = False,
+) -> None:
+    """Show the board: the current grade of every run.
+
+    And how many passed, failed, are broken (could not be graded) or not graded. Current is what the active version of a
+    grader says; --grader NAME@V asks another version. A run that got more evidence since is marked.
+
+    \b
+    Examples:
+      gradespine grades --grader taubench-airline
+      gradespine grades --prefix run/demo/ --history
+      gradespine grades --json | jq '.[] | select(.passed == false) | .stream'
+    """
+    from grading.cli.output import Output
+
+    if json and as_csv:
+        raise Usage("either --json or --csv", context)
+    out = Output()
+    with session(context).gradebook() as gradebook:
+        rows = gradebook.grades(grader=None if grader is None else _ref(grader), prefix=prefix, history=history)
+        if json:
+            out.json_list(row.to_json() for row in rows)
+        elif as_csv:
+            _csv(out, rows)
+        else:
+            _board_table(out, gradebook, list(rows), grader, prefix, history)
+
+
+def explain(
+    context: typer.Context,
+    stream: Annotated[str, typer.Argument(metavar="STREAM", help="Its name, as `streams` has it.")],
+    grader: ByGrader = None,
+    json: Annotated[bool, typer.Option("--json", help="A JSON list of grades with their rungs and citations.")] = False,
+) -> None:
+    """Show why a run has the grade it has.
+
+    Each rung, passed or not, with the events that decided it.
+
+    \b
+    Examples:
+      gradespine explain run/demo/code-dates/2
+      gradespine explain run/demo/code-dates/2 --grader safe-change@1
+    """
+    from grading.cli import render
+    from grading.cli.output import Output, styled
+
+    out = Output()
+    with session(context).gradebook() as gradebook:
+        found = gradebook.explain(stream, grader=None if grader is None else _ref(grader))
+        if json:
+            out.json_list(why.grade.to_json() for why in found)
+            return
+        out.line(styled(stream, "bold"))
+        for why in found:
+            render.explanation(out, why, gradebook)
+        out.hint(f"the whole run: `gradespine show {stream}`")
+
+
+def _tell_regrade(out: "Output", gradebook: "Gradebook", report: "RegradeReport") -> None:
+    from grading.cli import render
+
+    out.line(render.report_line(report.graded), hanging=2)
+    grader = report.graded.grader
+    if report.before != grader.version:
+        out.line(f"from {grader.name}@{report.before}: {render.moved_counts(report.moved)}", hanging=2)
+        render.moves(out, report.moved, gradebook, limit=_SHOWN_MOVES)
+    out.line(_standing(report))
+
+
+def _tell_plan(out: "Output", gradebook: "Gradebook", name: str, prefix: str | None) -> None:
+    from grading.cli.text import plural
+
+    plan = gradebook.plan_regrade(_ref(name), prefix=prefix)
+    grader = f"{plan.grader.name}@{plan.grader.version}"
+    out.line(f"{grader}: {plural(plan.runs, 'run')}, {plural(plan.events, 'event')}; {plan.done:,} runs graded already")
+    out.line(f"active is {plan.grader.name}@{plan.active}; nothing was written")
+
+
+def _standing(report: "RegradeReport") -> str:
+    grader = f"{report.graded.grader.name}@{report.graded.grader.version}"
+    if report.activated:
+        return f"{grader} is active now: the board shows it"
+    if report.before == report.graded.grader.version:
+        return f"{grader} is the active version"
+    if report.complete:
+        return f"{grader} is complete and not active: `gradespine grader activate {grader}`"
+    return f"{grader} is not active: it has not graded every run that the active version has"
+
+
+def _board_table(
+    out: "Output", gradebook: "Gradebook", rows: list["GradeRow"], grader: str | None, prefix: str, history: bool
+) -> None:
+    from grading.cli import render
+    from grading.cli.text import plural
+
+    if rows:
+        out.table(*render.grade_rows(rows, history=history))
+        out.line()
+    else:
+        out.remark(f"no grades{' under ' if prefix else ''}{prefix}: `gradespine grade NAME --all` makes some")
+    if history or (grader is not None and "@" in grader):
+        out.line(f"{plural(len(rows), 'grade')}: {render.tally(*_counts(rows))}")
+        return
+    shown = {row.grader for row in rows}
+    covered = gradebook.coverage(prefix=prefix)
+    render.coverage(out, [one for one in covered if one.grader in shown or (grader is None and not prefix)])
+
+
+def _counts(rows: list["GradeRow"]) -> tuple[int, int, int]:
+    passed = [row.passed for row in rows]
+    return passed.count(True), passed.count(False), passed.count(None)
+
+
+def _csv(out: "Output", rows: Iterator["GradeRow"]) -> None:
+    columns: list[str] | None = None
+    for row in rows:
+        fields: dict[str, Any] = {key: value for key, value in row.to_json().items() if key != "rungs"}
+        line = io.StringIO()
+        writer = csv.writer(line)
+        if columns is None:
+            columns = list(fields)
+            writer.writerow(columns)
+        writer.writerow(str(value).lower() if isinstance(value, bool) else value for value in fields.values())
+        out.data(line.getvalue())
+
+
+def _require_runs(report: "GradeReport", prefix: str | None) -> None:
+    if report.runs:
+        return
+    from grading.errors import NotFound
+
+    where = "under run/" if prefix is None else f"under {prefix}"
+    raise NotFound(f"there are no runs {where}")
+
+
+def _ref(text: str) -> "GraderRef":
+    from grading.graders import GraderRef
+
+    return GraderRef.parse(text)
