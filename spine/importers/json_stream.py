@@ -14,10 +14,10 @@ from spine.importers.json_values import Unreadable, parse
 CHUNK: Final = 1024 * 1024
 _LONGEST_WORD: Final = 1024 * 1024  # of a key, and of a number
 _BOM: Final = b"\xef\xbb\xbf"
-_SPACE: Final = re.compile(rb"[ \t\r\n]*+")
-_BETWEEN_BRACKETS: Final = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
-_INSIDE_STRING: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
-_SCALAR: Final = re.compile(rb"[^,\]}\s]*+")
+_SPACE: Final = re.compile(rb"[ \t\r\n]*")
+_STRUCTURE: Final = re.compile(rb'["{}\[\]]')
+_IN_STRING: Final = re.compile(rb'["\\]')
+_SCALAR: Final = re.compile(rb"[^,\]}\s]*")
 _QUOTE: Final = ord('"')
 _BACKSLASH: Final = ord("\\")
 
@@ -128,23 +128,24 @@ class JsonStream:
         in_string, depth, kept = self._buffer[self._at] == _QUOTE, 0, True
         offset = 1 if in_string else 0
         while True:
-            pattern = _INSIDE_STRING if in_string else _BETWEEN_BRACKETS
-            found = pattern.match(self._buffer, self._at + offset)
-            offset = (found.end() if found else self._at + offset) - self._at
+            found = (_IN_STRING if in_string else _STRUCTURE).search(self._buffer, self._at + offset)
+            offset = (found.start() if found else len(self._buffer)) - self._at
             if offset > limit:  # nobody will have it: only its end matters from here on
                 self._move(self._at + offset)
                 offset, kept = 0, False
             here = self._at + offset
-            character = self._buffer[here] if here < len(self._buffer) else _BACKSLASH
-            if character == _BACKSLASH:  # the end of the buffer, or its last byte escapes the next one
+            escapes = here < len(self._buffer) and self._buffer[here] == _BACKSLASH
+            if here + escapes >= len(self._buffer):
                 if not self._more():
                     raise Unreadable("the file ends inside the value that begins here", f"line {line}")
                 continue
-            offset += 1
-            if character == _QUOTE:
+            offset += 1 + escapes
+            if escapes:
+                continue
+            if self._buffer[here] == _QUOTE:
                 in_string = not in_string
             else:
-                depth += 1 if character in b"{[" else -1
+                depth += 1 if self._buffer[here] in b"{[" else -1
             if depth <= 0 and not in_string:
                 data = self._taken(offset)
                 return data if kept and len(data) <= limit else None

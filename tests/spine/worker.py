@@ -55,7 +55,7 @@ def append_until_it_fails(url: str) -> None:
             try:
                 log.append("run/a", [numbered(number)])
             except SpineError as error:
-                print(type(error).__name__)
+                print(type(error).__name__, flush=True)
                 os._exit(0)  # closing would write, and the disk is broken
             print(number, flush=True)
 
