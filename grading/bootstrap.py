@@ -11,7 +11,8 @@ from structlog.typing import FilteringBoundLogger, Processor
 from grading.gradebook import Gradebook
 from grading.settings import Settings
 from spine import LogUnavailable, SqlLog, open_log
-from spine.database import Database, SqliteDatabase, open_database
+from spine.database import Database, open_database
+from spine.sqlite import SqliteDatabase
 
 
 @contextmanager

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from spine.admission import MAX_IDENTIFIER, check_identifier, check_stream
 from spine.canonical import MAX_INTEGER, encode
 from spine.errors import InvalidInput
 from spine.events import Actor, EventRow, NewEvent
+from spine.identifiers import MAX_IDENTIFIER, check_identifier, check_stream
 from spine.vocabulary import check_writer, is_service
 
 ERASED = "event.erased"

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from spine.admission import MAX_IDENTIFIER, check_identifier
 from spine.canonical import MAX_INTEGER
 from spine.errors import InvalidInput
 from spine.events import Event
+from spine.identifiers import MAX_IDENTIFIER, check_identifier
 from spine.log import Snapshot
 
 State = TypeVar("State")

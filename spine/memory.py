@@ -16,6 +16,7 @@ from spine.erasure import check_erasure, erasures
 from spine.errors import InvalidInput
 from spine.events import Actor, Event, EventRow, NewEvent
 from spine.folds import check_snapshot
+from spine.identifiers import checked_id
 from spine.log import ANY, Append, Appended, Expect, Head, Snapshot
 from spine.reading import after_prefix, check_limit, check_name, check_range, check_snapshot_range
 
@@ -104,7 +105,7 @@ class MemoryLog:
 
     def find(self, stream: str, id: UUID) -> Event | None:
         check_name(stream)
-        position = self._ids.get(stream, {}).get(admission.checked_id(id, "id"))
+        position = self._ids.get(stream, {}).get(checked_id(id, "id"))
         return None if position is None else Event(self._rows[position - 1])
 
     def position(self) -> int:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from spine.admission import MAX_IDENTIFIER, MAX_STREAM, MAX_TYPE, check_identifier
 from spine.canonical import MAX_INTEGER
 from spine.errors import InvalidInput
+from spine.identifiers import MAX_IDENTIFIER, MAX_STREAM, MAX_TYPE, check_identifier
 
 MAX_TYPES: Final = 256  # SQLite takes 500 selects in one statement
 

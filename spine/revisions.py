@@ -5,8 +5,9 @@ from typing import Final
 
 from sqlalchemy import Connection, inspect, text
 
-from spine.database import Database, PostgresDatabase
+from spine.database import Database
 from spine.errors import LogUnavailable, SchemaOutdated
+from spine.postgres import PostgresDatabase
 
 HEAD: Final = "0002"
 """The newest revision in `migrations/versions` (a test compares): known here so that opening need not load Alembic."""

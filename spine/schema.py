@@ -103,6 +103,13 @@ followers = Table(
     sqlite_strict=True,
 )
 
+EVENT_COLUMNS: Final = (
+    "e.position, s.name, e.seq, {id}, e.type, e.schema_version, e.actor, e.principal, e.time, e.recorded_at, "
+    "e.correlation_id, {causation_id}, e.trace_id, e.span_id, e.origin, e.payload_digest, e.metadata_digest, e.salt, "
+    "e.payload, e.metadata, e.leaf"
+)
+"""The select list of an EventRow, from `events e` joined with `streams s`; the ids as each driver gives 16 bytes."""
+
 _ERASABLE: Final = ("payload", "metadata", "salt")
 
 

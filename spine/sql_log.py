@@ -1,8 +1,9 @@
 """SqlLog: the durable Log, on SQLite or Postgres."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 from uuid import UUID, uuid4
 
 from sqlalchemy.engine.interfaces import DBAPICursor
@@ -16,12 +17,25 @@ from spine.erasure import check_erasure, erasures
 from spine.errors import InvalidInput
 from spine.events import Actor, Event, EventRow, NewEvent
 from spine.folds import check_snapshot
+from spine.identifiers import checked_id
 from spine.log import ANY, Append, Appended, Expect, Head, Snapshot
 from spine.memory import random_salt
 from spine.pages import Pages
 from spine.reading import after_prefix, check_limit, check_name, check_range, check_snapshot_range
 
 _CHUNK: Final = 500  # ids in one IN list
+_BEFORE_TIME: Final = -(2**62)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a batch would go: the ends of its stream and of the log, and the events known under its ids."""
+
+    stream_id: int | None
+    end: StreamEnd
+    log: str | None
+    tail: Tail
+    known: dict[bytes, EventRow]
 
 
 def open_log(
@@ -132,7 +146,7 @@ class SqlLog:
 
     def find(self, stream: str, id: UUID) -> Event | None:
         check_name(stream)
-        wanted = self.database.id_value(admission.checked_id(id, "id"))
+        wanted = self.database.id_value(checked_id(id, "id"))
         with self.database.read() as cursor:
             cursor.execute(self._statements.find, (stream, wanted))
             row = cursor.fetchone()
@@ -140,7 +154,8 @@ class SqlLog:
 
     def position(self) -> int:
         with self.database.read() as cursor:
-            return self._tail(cursor).position
+            cursor.execute(self._statements.position)
+            return int(cursor.fetchall()[0][0])
 
     def erase(self, stream: str, seqs: Sequence[int], *, reason: str, actor: Actor, principal: str) -> Appended:
         check_erasure(stream, seqs, reason=reason, actor=actor, principal=principal)
@@ -185,24 +200,41 @@ class SqlLog:
 
     def _commit(self, cursor: DBAPICursor, batches: Sequence[Batch], now: int) -> list[Appended]:
         """Decide on the batches and insert what is new, under the lock that the cursor's transaction holds."""
-        places = [self._end(cursor, batch.stream) for batch in batches]
-        known = [self._known(cursor, batch, place[0]) for batch, place in zip(batches, places, strict=True)]
-        answered = admission.answer_known(batches, known)
+        found = [self._find(cursor, batch) for batch in batches]
+        answered = admission.answer_known(batches, [place.known for place in found])
         if answered is not None:
             return answered
-        for batch, (_, end) in zip(batches, places, strict=True):
-            admission.check_expected(batch, end.seq)
-        tail = self._tail(cursor)
+        for batch, place in zip(batches, found, strict=True):
+            admission.check_expected(batch, place.end.seq)
+        tail = found[0].tail
         recorded_at = max(now, tail.recorded_at)
-        name = self._ensure_name(cursor, tail, recorded_at)
+        name = found[0].log or self._name_log(cursor, recorded_at)
         position = tail.position + 1
         answers: list[Appended] = []
-        for batch, (stream_id, end) in zip(batches, places, strict=True):
-            rows = admission.place(batch, log=name, end=end, position=position, recorded_at=recorded_at)
-            self._insert(cursor, self._new_stream(cursor, batch.stream) if stream_id is None else stream_id, rows)
+        for batch, place in zip(batches, found, strict=True):
+            rows = admission.place(batch, log=name, end=place.end, position=position, recorded_at=recorded_at)
+            stream_id = place.stream_id or self._new_stream(cursor, batch.stream)
+            self._insert(cursor, stream_id, rows)
             answers.append(admission.appended(rows))
             position += len(rows)
         return answers
+
+    def _find(self, cursor: DBAPICursor, batch: Batch) -> "_Place":
+        """Where the log and the batch's stream end, and what of the batch is known, in one statement."""
+        ids = [self.database.id_value(event.id) for event in batch.events]
+        cursor.execute(self._statements.place(min(len(ids), _CHUNK)), (*ids[:_CHUNK], batch.stream))
+        row = cursor.fetchall()[0]
+        stream_id, seq, leaf, log, position, recorded_at, count = row
+        known: dict[bytes, EventRow] = {}
+        if count or (stream_id is not None and len(ids) > _CHUNK):
+            known = self._known(cursor, stream_id, ids)
+        return _Place(
+            stream_id,
+            EMPTY_STREAM if seq is None else StreamEnd(seq, bytes(leaf)),
+            log,
+            Tail(0, _BEFORE_TIME) if position is None else Tail(position, recorded_at),
+            known,
+        )
 
     def _insert(self, cursor: DBAPICursor, stream_id: int, rows: Sequence[EventRow]) -> None:
         value = self.database.id_value
@@ -220,17 +252,10 @@ class SqlLog:
         cursor.execute(self._statements.new_stream, (stream_id, stream))
         return stream_id
 
-    def _ensure_name(self, cursor: DBAPICursor, tail: Tail, recorded_at: int) -> str:
-        """The log's name; the first append gives it."""
-        if self._name is not None and tail.position:
-            return self._name
-        stored = self._stored_name(cursor)
-        if stored is None:
-            stored = self._new_name
-            cursor.execute(self._statements.new_log, (stored, SPEC, recorded_at))
-        elif tail.position:
-            self._name = stored
-        return stored
+    def _name_log(self, cursor: DBAPICursor, recorded_at: int) -> str:
+        """The name of a log that had none: its first append gives it."""
+        cursor.execute(self._statements.new_log, (self._new_name, SPEC, recorded_at))
+        return self._new_name
 
     def _stored_name(self, cursor: DBAPICursor) -> str | None:
         cursor.execute(self._statements.log_name)
@@ -244,18 +269,11 @@ class SqlLog:
             return None, EMPTY_STREAM
         return row[0], StreamEnd(row[1], row[2])
 
-    def _tail(self, cursor: DBAPICursor) -> Tail:
-        cursor.execute(self._statements.tail)
-        row = cursor.fetchone()
-        return Tail(0, -(2**62)) if row is None else Tail(*row)
-
-    def _known(self, cursor: DBAPICursor, batch: Batch, stream_id: int | None) -> dict[bytes, EventRow]:
-        if stream_id is None:
-            return {}
+    def _known(self, cursor: DBAPICursor, stream_id: int, ids: Sequence[Any]) -> dict[bytes, EventRow]:
         known: dict[bytes, EventRow] = {}
-        for start in range(0, len(batch.events), _CHUNK):
-            ids = [self.database.id_value(event.id) for event in batch.events[start : start + _CHUNK]]
-            cursor.execute(self._statements.known(len(ids)), (stream_id, *ids))
+        for start in range(0, len(ids), _CHUNK):
+            chunk = ids[start : start + _CHUNK]
+            cursor.execute(self._statements.known(len(chunk)), (stream_id, *chunk))
             known.update((row[3], EventRow._make(row)) for row in cursor.fetchall())
         return known
 
@@ -280,9 +298,10 @@ class _Statements:
         self._sql = sql
         self._event = event
         self._known: dict[int, str] = {}
+        self._place: dict[int, str] = {}
         self.log_name = "SELECT name FROM log"
         self.new_log = sql("INSERT INTO log (name, spec, created_at) VALUES (?, ?, ?)")
-        self.tail = "SELECT position, recorded_at FROM events ORDER BY position DESC LIMIT 1"
+        self.position = "SELECT coalesce(max(position), 0) FROM events"
         self.head = sql(f"SELECT e.seq, e.position, e.leaf {last}")
         self.end = sql(f"SELECT e.stream_id, e.seq, e.leaf {last}")
         self.find = sql(f"{event} WHERE {of_stream} AND e.id = ?")
@@ -303,6 +322,24 @@ class _Statements:
             "SELECT n.seq, n.state FROM snapshots n WHERE n.stream_id = (SELECT stream_id FROM streams WHERE name = ?) "
             "AND n.fold = ? AND n.version = ? AND n.seq <= ? ORDER BY n.seq DESC LIMIT 1"
         )
+
+    def place(self, count: int) -> str:
+        """The end of a stream and of the log, the log's name, and how many of `count` ids stand on the stream."""
+        statement = self._place.get(count)
+        if statement is None:
+            marks = ", ".join("?" * count)
+            statement = self._place[count] = self._sql(
+                # Each of these is one step down an index; joined, Postgres would go through the stream for them.
+                "SELECT s.stream_id,"
+                " (SELECT max(e.seq) FROM events e WHERE e.stream_id = s.stream_id),"
+                " (SELECT e.leaf FROM events e WHERE e.stream_id = s.stream_id ORDER BY e.seq DESC LIMIT 1),"
+                " (SELECT name FROM log),"
+                " (SELECT max(e.position) FROM events e),"
+                " (SELECT e.recorded_at FROM events e ORDER BY e.position DESC LIMIT 1),"
+                f" (SELECT count(*) FROM events e WHERE e.stream_id = s.stream_id AND e.id IN ({marks}))"
+                " FROM (SELECT 1) AS one LEFT JOIN streams s ON s.name = ?"
+            )
+        return statement
 
     def known(self, count: int) -> str:
         """The stored events of a stream under `count` ids."""

@@ -21,7 +21,8 @@ from spine import (
     open_log,
     revisions,
 )
-from spine.database import SqliteDatabase, open_database
+from spine.database import open_database
+from spine.sqlite import SqliteDatabase
 from tests.spine.builders import fill, found
 from tests.spine.processes import finish, start
 from tests.spine.verification import findings_in

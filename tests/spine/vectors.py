@@ -12,8 +12,8 @@ from typing import Any
 from uuid import UUID
 
 from spine import Actor, Event, Log, MemoryLog, NewEvent
-from spine.admission import envelope_of
 from spine.canonical import SPEC, ZERO_LEAF, node_hash
+from spine.sealing import envelope_of
 
 FILE = Path(__file__).parent / "golden" / "envelope-vectors.json"
 NAME = "gradespine/6f1c0d7e-3b52-4a43-9c55-0d3f6f1b2a10"
