@@ -1,18 +1,25 @@
 """The only composition: settings become a log, and the log a gradebook. The logger is made here and nowhere else."""
 
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
 
 import structlog
 from structlog.typing import FilteringBoundLogger, Processor
 
 from grading.gradebook import Gradebook
 from grading.settings import Settings
-from spine import LogUnavailable, SqlLog, open_log
+from grading.suggestions import closest
+from spine import InvalidInput, LogUnavailable, SqlLog, open_log
 from spine.database import Database, open_database
 from spine.sqlite import SqliteDatabase
+
+_SCHEMES: Final = ("sqlite", "postgresql")
+_BESIDE: Final = ("-lock", "-wal", "-shm")
 
 
 @contextmanager
@@ -32,12 +39,39 @@ def log(settings: Settings, *, create: bool = False) -> SqlLog:
 
 
 def database(settings: Settings, *, create: bool = False) -> Database:
-    """The log's database, whatever revision it is at. Reaches for nothing but the file's name."""
+    """The log's database, whatever revision it is at. Looks at nothing but the file and its folder."""
+    scheme, colon, _ = settings.database_url.partition("://")
+    near = closest(scheme, _SCHEMES) if colon else None
+    if near is not None and scheme.partition("+")[0] not in _SCHEMES:
+        raise InvalidInput("database", f"{scheme}:// is not supported; did you mean {near}://?")
     opened = open_database(settings.database_url)
-    if isinstance(opened, SqliteDatabase) and not create and not opened.path.exists():
-        opened.close()
-        raise LogUnavailable(f"there is no log at {opened.path}")
+    if isinstance(opened, SqliteDatabase):
+        try:
+            _check_file(opened.path, create)
+        except LogUnavailable:
+            opened.close()
+            raise
     return opened
+
+
+def _check_file(path: Path, create: bool) -> None:
+    """Raises LogUnavailable for a file that is not there, or cannot be written to: reading needs that too."""
+    try:
+        path.stat()
+        there = True
+    except (FileNotFoundError, NotADirectoryError):
+        there = False
+    except OSError as error:
+        raise LogUnavailable(f"{path}: {error.strerror}") from None
+    if not there and not create:
+        raise LogUnavailable(f"there is no log at {path}")
+    beside = all(os.access(f"{path}{end}", os.W_OK) for end in _BESIDE)
+    folder = path.parent if there or path.parent.is_dir() else None
+    if (there and not os.access(path, os.W_OK)) or (folder and not beside and not os.access(folder, os.W_OK)):
+        raise LogUnavailable(
+            f"{path} is read-only here, and gradespine has to write, also to show something: the log's lock and its"
+            " write-ahead log live beside it. Copy it to a folder of yours, together with its -wal file if there is one"
+        )
 
 
 def logger(settings: Settings) -> FilteringBoundLogger:

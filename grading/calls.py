@@ -1,6 +1,6 @@
 """Calls: a `tool.called` and the `tool.returned` that answers it, as one thing that a check can look at."""
 
-from collections import deque
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
@@ -44,9 +44,10 @@ class UnreadReturn(dict[str, Any]):
 
 @dataclass(slots=True)
 class Call:
-    """A call under way: unpaired until the system's `tool.returned` of its `call_id` comes."""
+    """A call under way: unpaired until the system's `tool.returned` of its `call_id` and tool comes. Of one that is
+    known only from its return, `called` is None."""
 
-    called: Event
+    called: Event | None
     place: int
     ordinal: int
     returned: Event | None = None
@@ -55,8 +56,9 @@ class Call:
     @property
     def value(self) -> dict[str, Any]:
         """{call_id, tool, arguments, returned} and, once it returned, what it gave of {result, error}."""
-        payload = self.called.payload
-        known = {key: payload[key] for key in ("call_id", "tool", "arguments") if key in payload}
+        payload = self.event.payload
+        keys = ("call_id", "tool") if self.called is None else ("call_id", "tool", "arguments")
+        known = {key: payload[key] for key in keys if key in payload}
         if self.returned is None:
             known["returned"] = False
             return known if self.unread is None else UnreadReturn(known, self.unread)
@@ -64,25 +66,50 @@ class Call:
         return known | {"returned": True} | {key: answer[key] for key in ("result", "error") if key in answer}
 
     @property
+    def event(self) -> Event:
+        """The event that it is named after."""
+        event = self.called or self.returned
+        assert event is not None
+        return event
+
+    @property
     def seqs(self) -> tuple[int, ...]:
-        return (self.called.seq,) if self.returned is None else (self.called.seq, self.returned.seq)
+        return tuple(event.seq for event in (self.called, self.returned) if event is not None)
 
 
 @dataclass(slots=True)
 class Pairing:
-    """Calls waiting for their return, by call_id. An id is unique in a run; where it is not, the oldest call is
-    answered first."""
+    """Calls waiting for their return, by call_id and tool.
 
-    waiting: dict[str, deque[Call]] = field(default_factory=dict)
+    A call_id is unique in a run. But it is the agent who writes `tool.called`, and one that uses an id again could have
+    the return of what it did stand for what it did not. So where several calls wait for one return, the doubt is
+    resolved against it: looking for something, none of them is answered (`suspicious` is False); looking for a
+    violation, each is, and a return that no call waits for is a call of its tool with arguments unknown.
+    """
+
+    suspicious: bool
+    waiting: dict[tuple[str, str], list[Call]] = field(default_factory=dict)
+    _others: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _unreadable: int = 0
 
     def call(self, event: Event, place: int, ordinal: int) -> Call:
         """A call began. Its payload is opened."""
         call = Call(event, place, ordinal)
-        self.waiting.setdefault(event.payload["call_id"], deque()).append(call)
+        self.waiting.setdefault(_key(event), []).append(call)
         return call
 
-    def returned(self, event: Event) -> Iterator[Call]:
-        """The calls that this `tool.returned` tells of: one, none (not ours), or, when it was erased, perhaps any."""
+    def other(self, event: Event) -> None:
+        """A call began that is not looked at: of another tool or actor, or an erased one. Its return is not a call's of
+        its own."""
+        if not self.suspicious:
+            return
+        if event.erased:
+            self._unreadable += 1
+        else:
+            self._others[_key(event)] += 1
+
+    def returned(self, event: Event, place: int, ordinal: int) -> Iterator[Call]:
+        """The calls that this `tool.returned` tells of; when it was erased, perhaps any that waits."""
         if event.actor is not Actor.SYSTEM:
             return
         if event.erased:
@@ -91,10 +118,25 @@ class Pairing:
                     call.unread = event
                     yield call
             return
-        calls = self.waiting.get(event.payload["call_id"], deque())
-        if calls:
-            call = calls.popleft()
-            call.returned = event
-            if not calls:
-                del self.waiting[event.payload["call_id"]]
-            yield call
+        calls = self.waiting.pop(_key(event), [])
+        if not calls and self.suspicious:
+            if not self._is_of_another(event):
+                yield Call(None, place, ordinal, event)
+        elif len(calls) == 1 or self.suspicious:
+            for call in calls:
+                call.returned = event
+                yield call
+
+    def _is_of_another(self, event: Event) -> bool:
+        key = _key(event)
+        if self._others[key]:
+            self._others[key] -= 1
+            return True
+        if self._unreadable:
+            self._unreadable -= 1
+            return True
+        return False
+
+
+def _key(event: Event) -> tuple[str, str]:
+    return event.payload["call_id"], event.payload["tool"]

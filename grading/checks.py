@@ -7,7 +7,8 @@ from traceback import walk_tb
 from typing import Any, ClassVar, Final, Protocol, TypeAlias, runtime_checkable
 
 from grading.errors import BrokenCode, CheckBroken, InvalidLadder
-from grading.evidence import NAMED_ONLY, Evidence
+from grading.evidence import Evidence
+from grading.trust import NAMED_ONLY
 from spine import Actor, AppendOutcomeUnknown, Event, LogCorrupt, LogUnavailable, PayloadErased
 
 
@@ -152,7 +153,7 @@ def _actors(trust: Iterable[Actor | str]) -> frozenset[Actor]:
 
 MAX_DETAIL: Final = 1000
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _WHITE_SPACE: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
@@ -197,9 +198,9 @@ def as_verdict(answer: object) -> Verdict:
 
 
 def recordable(text: str) -> str:
-    """The text as it can stand in a grade: its first 1000 characters, U+FFFD in place of a lone surrogate."""
+    """The text as it can stand in a grade: its first 1000 characters, U+FFFD in place of a lone surrogate or a NUL."""
     short = text if len(text) <= MAX_DETAIL else text[: MAX_DETAIL - 1] + "…"
-    return _SURROGATE.sub("\ufffd", short)
+    return _UNSTORABLE.sub("\ufffd", short)
 
 
 def as_broken(error: Exception) -> CheckBroken | None:

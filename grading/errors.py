@@ -34,7 +34,11 @@ class GraderConflict(GradingError):
 
 
 class NotFound(GradingError):
-    """What was named does not exist; the message says what does."""
+    """What was named does not exist, or cannot be used; the message says what is near it, `next` what to do."""
+
+    def __init__(self, message: str, next: str = "") -> None:
+        super().__init__(message)
+        self.next: Final = next
 
 
 class InvalidRecording(GradingError):

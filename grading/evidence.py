@@ -10,16 +10,11 @@ from hashlib import sha256
 from itertools import islice
 from typing import Any, Final, Protocol, TypeAlias, overload
 
+from grading.trust import NAMED_ONLY, default_trust
 from spine import Actor, Event, Log
 from spine.canonical import ZERO_LEAF, encode
 from spine.events import EventRow, Json
-from spine.vocabulary import KNOWN, counts_as_evidence, default_trust
-
-NAMED_ONLY: Final = frozenset(
-    kind.type for kind in KNOWN.values() if counts_as_evidence(kind.type) and not kind.evidence
-)
-"""Types that count as evidence (they move `through_seq` and the digest) and are seen only where they are named:
-`score.imported`."""
+from spine.vocabulary import counts_as_evidence
 
 _KEPT_BYTES: Final = 8 * 1024 * 1024  # a stream up to this size is read once, a larger one again for every pass
 

@@ -2,47 +2,32 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
 from logging import CRITICAL
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from structlog.typing import FilteringBoundLogger
 from uuid_utils.compat import uuid7
 
-from grading import graders, queries
+from grading import graders, queries, visibility
 from grading.errors import NotFound
 from grading.evidence import StreamEvidence
+from grading.explanations import Explanation, explained
 from grading.graders import Grader, GraderRef, Registration
 from grading.intake import ImportReport, Watcher, import_paths
 from grading.ladders import GraderIdentity
-from grading.projector import EV_HIDDEN, EV_SHOWN, Grades
-from grading.queries import RUNS, Coverage, GradeRow, RungRow, Said
+from grading.projector import Grades
+from grading.queries import RUNS
 from grading.regrade import GradeReport, Move, Progress, RegradePlan, RegradeReport, grade_streams, moves
+from grading.rows import Coverage, GradeRow, Said
+from grading.twins import Begun, find_twin
+from grading.visibility import Changed, refuse_hidden, require_run, require_stream, visible
 from spine import Actor, Append, Event, Head, NewEvent, SqlLog, projection
 
 EV_STARTED: Final = "regrade.started"
 EV_FINISHED: Final = "regrade.finished"
 
 _SILENT: Final = structlog.make_filtering_bound_logger(CRITICAL)
-_SERVICE_STREAMS: Final = ("grader/", "regrade/", "import/", "experiment/", "iteration/")
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainedRung:
-    """A rung with the events it cites."""
-
-    rung: RungRow
-    events: tuple[Event, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Why a run has the grade it has."""
-
-    grade: GradeRow
-    rungs: tuple[ExplainedRung, ...]
 
 
 class Gradebook:
@@ -52,7 +37,7 @@ class Gradebook:
         """`logger` is told of every finished use case; without one nothing is said."""
         self.log: Final = log
         self._logger: FilteringBoundLogger = logger or structlog.wrap_logger(None, wrapper_class=_SILENT)
-        self._projection = Grades()
+        self._projection = Grades(log)
 
     def import_paths(
         self,
@@ -64,6 +49,9 @@ class Gradebook:
     ) -> ImportReport:
         """Put recordings onto the log. See `grading.intake.import_paths`."""
         done = import_paths(self.log, paths, format=format, prefix=prefix, report=report)
+        begun = [Begun(file.path, file.begun) for file in done.files if file.begun]
+        if begun:
+            done.twin = find_twin(self.log, begun, self.hidden())
         self._logger.info("recordings.imported", files=len(done.files), runs=done.runs, refused=len(done.refused))
         return done
 
@@ -81,7 +69,7 @@ class Gradebook:
         types: Sequence[str] | None = None,
     ) -> Iterator[Event]:
         """The events of a stream. Raises NotFound for one without any."""
-        self._require_stream(stream)
+        require_stream(self.log, stream)
         return self.log.read(stream, after=after, until=until, limit=limit, types=types)
 
     def add_grader(self, grader: Grader) -> bool:
@@ -103,13 +91,7 @@ class Gradebook:
 
     def registration(self, ref: GraderRef) -> Registration:
         """A version of a grader (the active one if none is named) as it was registered. Raises NotFound."""
-        if ref.version is None:
-            return graders.active(self.log, ref.name)
-        for found in graders.registered(self.log, ref.name):
-            if found.identity.version == ref.version:
-                return found
-        graders.active(self.log, ref.name)  # raises NotFound for an unknown name
-        raise NotFound(f"there is no grader {ref}")
+        return graders.find(self.log, ref)
 
     def activate(self, ref: GraderRef, *, reason: str | None = None) -> bool:
         """Make a version the one the board shows; False when it is already. Raises NotFound."""
@@ -140,14 +122,15 @@ class Gradebook:
     def plan_regrade(self, ref: GraderRef, *, prefix: str | None = None) -> RegradePlan:
         """What such a re-grade would do; writes no event."""
         grader = graders.load(self.log, self._newest(ref))
+        active = self.active_version(ref.name)
         said = self._said(grader.identity)
-        runs = events = done = 0
-        for head in self._visible(RUNS if prefix is None else prefix):
-            runs += 1
-            reference = StreamEvidence(self.log, head.stream).reference
+        chosen = self._select((), prefix, True)
+        events = done = 0
+        for stream in chosen:
+            reference = StreamEvidence(self.log, stream).reference
             events += reference.through_seq
-            done += (head.stream, reference.digest) in said
-        return RegradePlan(grader.identity, self.active_version(ref.name), runs, events, done)
+            done += (stream, reference.digest) in said
+        return RegradePlan(grader.identity, active, len(chosen), events, done, self._ungraded(chosen, grader, active))
 
     def regrade(
         self,
@@ -166,30 +149,42 @@ class Gradebook:
         grader = graders.load(self.log, self._newest(ref))
         before = self.active_version(grader.name)
         stream = f"regrade/{uuid7()}"
-        chosen_prefix = RUNS if prefix is None else prefix
-        head = self.log.position()
-        identity = grader.identity.to_json()
-        started = {"grader": identity, "selection": {"prefix": chosen_prefix}, "head": head, "reason": reason}
-        self.log.append(stream, [NewEvent(EV_STARTED, started, actor=Actor.SYSTEM)])
-        chosen = [found.stream for found in self._visible(chosen_prefix)]
+        selection = {"prefix": RUNS if prefix is None else prefix}
+        started = {"selection": selection, "head": self.log.position(), "reason": reason}
+        self.log.append(stream, [_said_of(grader, EV_STARTED, started)])
+        chosen = self._select((), prefix, True)
+        ungraded = self._ungraded(chosen, grader, before)
         graded = grade_streams(self.log, grader, chosen, self._said(grader.identity), progress)
-        self.catch_up()
-        missing = queries.missing(self.log.database, name=grader.name, active=before, candidate=grader.version)
-        complete = missing == 0
-        activated = complete and activate and before != grader.version
-        counts = {"passed": graded.passed, "failed": graded.failed, "broken": graded.broken, "new": graded.new}
-        finished = {"grader": identity, "counts": counts, "complete": complete}
-        parts = [Append(stream, [NewEvent(EV_FINISHED, finished, actor=Actor.SYSTEM)])]
-        if activated:
-            event = graders.activation(grader.name, grader.version, f"complete re-grade {stream}")
-            parts.append(Append(f"grader/{grader.name}", [event]))
-        self.log.append_all(parts)
-        report = RegradeReport(stream, before, graded, complete, activated)
+        report = self._finished(grader, RegradeReport(stream, before, graded, False, False, ungraded), activate)
         report.moved = list(self.moved(grader.name, before, grader.version))
         self._logger.info(
-            "runs.regraded", job=stream, grader=str(grader.ref), complete=complete, moved=len(report.moved)
+            "runs.regraded", job=stream, grader=str(grader.ref), complete=report.complete, moved=len(report.moved)
         )
         return report
+
+    def _finished(self, grader: Grader, report: RegradeReport, activate: bool) -> RegradeReport:
+        """Say on the log that the re-grade is done, and, in the same commit, make its version the active one when it is
+        complete."""
+        self.catch_up()
+        name, version, before, graded = grader.name, grader.version, report.before, report.graded
+        report.complete = not queries.missing(self.log.database, name=name, active=before, candidate=version)
+        report.activated = report.complete and activate and before != version
+        counts = {"passed": graded.passed, "failed": graded.failed, "broken": graded.broken, "new": graded.new}
+        finished = _said_of(grader, EV_FINISHED, {"counts": counts, "complete": report.complete})
+        parts = [Append(report.id, [finished])]
+        if report.activated:
+            event = graders.activation(name, version, f"complete re-grade {report.id}")
+            parts.append(Append(f"grader/{name}", [event]))
+        self.log.append_all(parts)
+        return report
+
+    def _ungraded(self, chosen: Sequence[str], grader: Grader, before: str) -> int:
+        """How many of these runs the version before has never graded; none when it is this very version."""
+        if before == grader.version:
+            return 0
+        self.catch_up()
+        graded = queries.graded(self.log.database, name=grader.name, version=before)
+        return sum(stream not in graded for stream in chosen)
 
     def moved(self, name: str, before: str, after: str) -> Iterator[Move]:
         """The runs whose verdict, score or rungs differ between two versions of a grader, by stream."""
@@ -207,8 +202,8 @@ class Gradebook:
     ) -> Iterator[GradeRow]:
         """The current grades, or all there ever were, of runs that are not hidden. See `grading.queries.grades`."""
         self.catch_up()
-        if grader is not None and grader.version is not None:
-            self.registration(grader)
+        if grader is not None:
+            self._require_known(grader)
         return queries.grades(self.log.database, grader=grader, prefix=prefix, stream=stream, history=history)
 
     def coverage(self, *, prefix: str = "") -> list[Coverage]:
@@ -219,33 +214,30 @@ class Gradebook:
 
     def explain(self, stream: str, *, grader: GraderRef | None = None) -> list[Explanation]:
         """The current grades of a run with the events that decided each rung. Raises NotFound when it has none."""
-        self._require_stream(stream)
+        require_stream(self.log, stream)
+        refuse_hidden(stream, self.hidden())
         found = list(self.grades(grader=grader, stream=stream))
         if not found:
-            by = "" if grader is None else f" by {grader}"
-            raise NotFound(f"{stream} has no grade{by}: run `gradespine grade NAME {stream}`")
-        return [self._explained(grade) for grade in found]
+            by, name = ("", "NAME") if grader is None else (f" by {grader}", grader)
+            raise NotFound(f"{stream} has no grade{by}", f"`gradespine grade {name} {stream}` makes one")
+        return [explained(self.log, grade) for grade in found]
 
-    def hide(self, stream: str, *, reason: str) -> bool:
-        """Let a stream disappear from every view, never from the log; False when it is hidden already."""
-        self._require_stream(stream)
-        if stream in self.hidden():
-            return False
-        self.log.append(stream, [NewEvent(EV_HIDDEN, {"reason": reason}, actor=Actor.SYSTEM)])
-        return True
+    def hide(self, streams: str | Sequence[str], *, prefix: str | None = None, reason: str) -> Changed:
+        """Let runs (by name, and those of a prefix) disappear from every view, never from the log. All or none of them.
 
-    def show(self, stream: str, *, reason: str | None = None) -> bool:
-        """Let a hidden stream appear again; False when it is not hidden."""
-        self._require_stream(stream)
-        if stream not in self.hidden():
-            return False
-        self.log.append(stream, [NewEvent(EV_SHOWN, {"reason": reason}, actor=Actor.SYSTEM)])
-        return True
+        Raises NotFound for a run that is not there and for a stream of the service, InvalidInput for an empty reason.
+        """
+        return visibility.hide(self.log, _listed(streams), prefix, self.hidden(), reason)
 
-    def hidden(self) -> dict[str, str]:
-        """The hidden streams, with the reason for each."""
+    def show(self, streams: str | Sequence[str], *, prefix: str | None = None, reason: str | None = None) -> Changed:
+        """Let hidden runs (by name, and those of a prefix) appear again. All or none of them."""
+        return visibility.show(self.log, _listed(streams), prefix, self.hidden(), reason)
+
+    def hidden(self, prefix: str = "") -> dict[str, str]:
+        """The hidden streams (of a prefix), with the reason for each."""
         self.catch_up()
-        return queries.hidden(self.log.database)
+        found = queries.hidden(self.log.database)
+        return {stream: found[stream] for stream in sorted(found) if stream.startswith(prefix)}
 
     def catch_up(self) -> int:
         """Bring the board to the end of the log; returns how many positions it moved."""
@@ -269,38 +261,27 @@ class Gradebook:
         return versions[-1].ref if versions else ref
 
     def _select(self, streams: Sequence[str], prefix: str | None, everything: bool) -> list[str]:
-        if everything or prefix is not None:
-            return [head.stream for head in self._visible(RUNS if prefix is None else prefix)]
         hidden = self.hidden()
+        if everything or prefix is not None:
+            return [head.stream for head in visible(self.log, RUNS if prefix is None else prefix, hidden)]
         for stream in streams:
-            self._require_stream(stream)
-            if stream.startswith(_SERVICE_STREAMS):
-                raise NotFound(f"{stream} is a stream of the service, not a run")
-            if stream in hidden:
-                raise NotFound(f"{stream} is hidden ({hidden[stream]}): show it first")
+            require_run(self.log, stream, hidden)
         return list(dict.fromkeys(streams))
 
-    def _visible(self, prefix: str) -> Iterator[Head]:
-        hidden = self.hidden()
-        return (
-            head
-            for head in self.log.streams(prefix)
-            if head.stream not in hidden and not head.stream.startswith(_SERVICE_STREAMS)
-        )
+    def _require_known(self, ref: GraderRef) -> None:
+        """Raises NotFound for a grader, or a version of one, that is not registered. A ladder that was recorded without
+        being registered is known by its name."""
+        if ref.version is not None:
+            self.registration(ref)
+        elif not graders.registered(self.log, ref.name):
+            recorded = queries.names(self.log.database)
+            if ref.name not in recorded:
+                raise graders.unknown(ref.name, {*graders.grader_names(self.log), *recorded})
 
-    def _require_stream(self, stream: str) -> None:
-        if self.log.head(stream) is not None:
-            return
-        parts = stream.rpartition("/")
-        near = [head.stream for head in islice(self.log.streams(parts[0] + parts[1]), 3)] if parts[1] else []
-        hint = f"; near it: {', '.join(near)}" if near else ""
-        raise NotFound(f"there is no stream {stream}{hint}")
 
-    def _explained(self, grade: GradeRow) -> Explanation:
-        cited = {seq for rung in grade.rungs for seq in rung.citations}
-        events: dict[int, Event] = {}
-        if cited:
-            read = self.log.read(grade.stream, after=min(cited) - 1, until=max(cited))
-            events = {event.seq: event for event in read if event.seq in cited}
-        rungs = tuple(ExplainedRung(rung, tuple(events[seq] for seq in rung.citations)) for rung in grade.rungs)
-        return Explanation(grade, rungs)
+def _listed(streams: str | Sequence[str]) -> list[str]:
+    return [streams] if isinstance(streams, str) else list(dict.fromkeys(streams))
+
+
+def _said_of(grader: Grader, type: str, payload: dict[str, Any]) -> NewEvent:
+    return NewEvent(type, {"grader": grader.identity.to_json(), **payload}, actor=Actor.SYSTEM)

@@ -1,6 +1,6 @@
 """Grader: a ladder under a name and a version; registered on the log, so that the log alone can replay it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Final, Literal
@@ -11,6 +11,7 @@ from grading.ladders import Grade, GraderIdentity, Ladder
 from grading.names import NAME_RULE, is_name
 from grading.python_ladders import load_python_ladder
 from grading.spec import SEMANTICS, definition_digest, ladder_from_document
+from grading.suggestions import did_you_mean
 from spine import Actor, InvalidInput, Log, LogCorrupt, NewEvent, StreamConflict
 from spine.canonical import decode, encode
 
@@ -138,7 +139,7 @@ def activate(log: Log, name: str, version: str, *, reason: str | None = None) ->
     """Make this version the one the board shows. False when it is already. Raises NotFound."""
     while True:
         history = _read(log, name)
-        history.version(version)
+        _require(log, history).version(version)
         if history.active == version:
             return False
         if _append(log, history, [activation(name, version, reason)]):
@@ -157,7 +158,18 @@ def registered(log: Log, name: str) -> list[Registration]:
 
 def active(log: Log, name: str) -> Registration:
     """The active version of a grader. Raises NotFound."""
-    return _read(log, name).version(None)
+    return find(log, GraderRef(name))
+
+
+def find(log: Log, ref: GraderRef) -> Registration:
+    """A version of a grader as it was registered, the active one if none is named. Raises NotFound."""
+    return _require(log, _read(log, ref.name)).version(ref.version)
+
+
+def unknown(name: str, known: Iterable[str]) -> NotFound:
+    """The error for a grader that is not known, with a known one that is near."""
+    near = did_you_mean(name, known)
+    return NotFound(f"there is no grader {name}{near}", "" if near else "`gradespine grader list` says what there is")
 
 
 def load(log: Log, ref: GraderRef | str) -> Grader:
@@ -167,7 +179,7 @@ def load(log: Log, ref: GraderRef | str) -> Grader:
     Raises NotFound; GraderConflict for other source; InvalidLadder for what this program cannot run.
     """
     wanted = GraderRef.parse(ref) if isinstance(ref, str) else ref
-    found = _read(log, wanted.name).version(wanted.version)
+    found = find(log, wanted)
     if found.identity.semantics > SEMANTICS:
         raise InvalidLadder(f"{found.ref} needs language {found.identity.semantics}; this program has {SEMANTICS}")
     grader = _from_log(found)
@@ -189,12 +201,16 @@ class _History:
         found = None if wanted is None else self.versions.get(wanted)
         if found is not None:
             return found
-        if not self.versions:
-            raise NotFound(f"there is no grader {self.name}")
         there = ", ".join(self.versions)
         if wanted is None:
             raise NotFound(f"no version of the grader {self.name} is active; registered: {there}")
         raise NotFound(f"there is no grader {self.name}@{wanted}; registered: {there}")
+
+
+def _require(log: Log, history: _History) -> _History:
+    if not history.versions:
+        raise unknown(history.name, grader_names(log))
+    return history
 
 
 def _read(log: Log, name: str) -> _History:

@@ -8,7 +8,7 @@ from uuid import UUID
 from grading.errors import BrokenCode, MilestoneBroken
 from grading.evidence import Reference, StreamReference, SuppliedReference
 from grading.ladders import Grade, GraderIdentity, Mode, Rung
-from spine import Actor, IdentityClash, InvalidInput, Log, NewEvent
+from spine import Actor, Event, IdentityClash, InvalidInput, Log, NewEvent
 from spine.events import Json
 from spine.identity import derived_id
 
@@ -91,23 +91,50 @@ def record_broken(log: Log, stream: str, broken: BrokenGrade) -> Recorded:
 def read_grades(log: Log, stream: str) -> Iterator[RecordedGrade]:
     """The grades on a stream, broken ones too, in the order they were recorded.
 
-    Only what the system wrote counts, and only whole grades: rungs without their summary are none.
+    Only what the system wrote counts, and only whole grades, as `record` writes them.
     """
-    rungs: dict[str, dict[int, Rung]] = {}
+    block: list[Event] = []
     for event in log.read(stream, types=[EV_MILESTONE, EV_SUMMARY, EV_BROKEN]):
-        if event.actor is not Actor.SYSTEM:
-            continue
-        payload = event.payload
-        grade_id = payload["grade_id"]
         if event.type == EV_MILESTONE:
-            rungs.setdefault(grade_id, {})[payload["index"]] = _read_rung(payload)
-        elif event.type == EV_BROKEN:
-            yield RecordedGrade(UUID(grade_id), event.seq, _read_broken(payload))
-        else:
-            block = rungs.pop(grade_id, {})
-            if sorted(block) == list(range(payload["rungs"])):
-                grade = _read_grade(payload, [block[index] for index in sorted(block)])
-                yield RecordedGrade(UUID(grade_id), event.seq, grade)
+            block.append(event)
+            continue
+        if event.actor is Actor.SYSTEM:
+            if event.type == EV_BROKEN and is_broken_of(stream, event):
+                yield RecordedGrade(UUID(event.payload["grade_id"]), event.seq, _read_broken(event.payload))
+            elif event.type == EV_SUMMARY:
+                rungs = [rung for rung in block if event.seq - event.payload["rungs"] <= rung.seq]
+                if is_whole(stream, event, rungs):
+                    grade = _read_grade(event.payload, [_read_rung(rung.payload) for rung in rungs])
+                    yield RecordedGrade(UUID(event.payload["grade_id"]), event.seq, grade)
+        block.clear()
+
+
+def is_whole(stream: str, summary: Event, rungs: Sequence[Event]) -> bool:
+    """Whether this `grade.summary` closes a grade that `record` could have written to this stream: the rungs right
+    before it are its own and all of them, its outcome is theirs, and its id is that of what it says."""
+    payload = summary.payload
+    grade_id = payload["grade_id"]
+    said = {key: value for key, value in payload.items() if key != "grade_id"}
+    if str(_grade_id({"stream": stream, "summary": said})) != grade_id or not _is_of(stream, summary):
+        return False
+    blocks = [(event.type, event.actor, event.payload["grade_id"], event.payload["index"]) for event in rungs]
+    if blocks != [(EV_MILESTONE, Actor.SYSTEM, grade_id, index) for index in range(payload["rungs"])]:
+        return False
+    outcome: str = payload["outcome"]
+    return _read_grade(payload, [_read_rung(event.payload) for event in rungs]).outcome == outcome
+
+
+def is_broken_of(stream: str, broken: Event) -> bool:
+    """Whether this `grade.broken` is one that `record_broken` could have written to this stream."""
+    said = {key: value for key, value in broken.payload.items() if key != "grade_id"}
+    known = str(_grade_id({"broken": said, "stream": stream})) == broken.payload["grade_id"]
+    return known and _is_of(stream, broken)
+
+
+def _is_of(stream: str, event: Event) -> bool:
+    """Whether the evidence is supplied, or stands on this stream before the grade."""
+    evidence = event.payload["evidence"]
+    return "stream" not in evidence or (evidence["stream"] == stream and evidence["through_seq"] < event.seq)
 
 
 def _record_once(log: Log, stream: str, grade_id: UUID, last: int, block: Callable[[], Sequence[NewEvent]]) -> Recorded:

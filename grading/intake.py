@@ -3,12 +3,12 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 from grading.errors import InvalidRecording
-from grading.intake_files import Found, Skipped, find
+from grading.intake_files import Found, Skipped, find, sha256_of, state_of
+from grading.twins import Twin
 from spine.canonical import encode
 from spine.clock import as_microseconds
 from spine.errors import IdentityClash, InvalidInput, SpineError, StreamConflict
@@ -22,13 +22,15 @@ from spine.log import Log
 _TRIES: Final = 20
 _LISTED: Final = 1000
 """So many refusals of a file are listed in `import.recorded`; all are counted."""
+_BEGUN: Final = 50
 _SAID: Final = 500
 """So many characters of a reason are kept."""
 
 
 @dataclass(slots=True)
 class ImportedFile:
-    """What became of one recognised file. `runs` and `events` are what it holds, `new_…` what the log did not have."""
+    """What became of one recognised file. `runs` and `events` are what it holds, `new_…` what the log did not have;
+    `begun` names the first of the streams that it began."""
 
     path: str
     name: str
@@ -41,16 +43,19 @@ class ImportedFile:
     new_events: int = 0
     refused: list[Refusal] = field(default_factory=list)
     adapted: Tally = field(default_factory=Tally)
+    begun: list[str] = field(default_factory=list)
     finished: bool = False
 
 
 @dataclass(slots=True)
 class ImportReport:
-    """What an import did. `unrecognised` lists what a folder holds beside recordings: that is no error."""
+    """What an import did. `unrecognised` lists what a folder holds beside recordings: that is no error. `twin` is a run
+    that seems to be on the log twice."""
 
     files: list[ImportedFile] = field(default_factory=list)
     unrecognised: list[Skipped] = field(default_factory=list)
     refused_files: list[Skipped] = field(default_factory=list)
+    twin: Twin | None = None
 
     @property
     def refused(self) -> list[Skipped]:
@@ -129,14 +134,14 @@ def _nobody(file: ImportedFile) -> None:
 
 def _open(found: Found, chosen: Importer | None) -> _Opened | Skipped:
     try:
-        state = _state(found.path)
+        state = state_of(found.path)
         with found.path.open("rb") as file:
             head = file.read(HEAD)
         importer = recognised_by(head) if chosen is None else chosen
         forced = chosen is not None and found.named and head
         if importer is None or not (forced or importer.recognises(head)):
             return Skipped(found.shown, "not a recording of a known format" if head else "empty", refused=found.named)
-        digest = _sha256(found.path)
+        digest = sha256_of(found.path)
     except OSError as error:
         return Skipped(found.shown, f"cannot be read: {error.strerror}", refused=True)
     return _Opened(ImportedFile(found.shown, found.name, digest, importer.format, importer.mapping), importer, state)
@@ -177,7 +182,7 @@ def _readings(importer: Importer, path: Path, prefix: str) -> Iterator[Recording
 
 def _changed(path: Path, before: tuple[int, int, int]) -> bool:
     try:
-        return _state(path) != before
+        return state_of(path) != before
     except OSError:
         return True
 
@@ -194,6 +199,8 @@ def _take(log: Log, read: Recording | Refusal, file: ImportedFile) -> None:
     file.runs += 1
     file.events += len(read.events)
     file.new_runs += begun
+    if begun and len(file.begun) < _BEGUN:
+        file.begun.append(read.stream)
     file.new_events += added
     file.adapted.update(read.adapted)
 
@@ -278,21 +285,3 @@ def _record(log: Log, file: ImportedFile, prefix: str) -> None:
         file.new_events += 1 if appended.new else 0
     except IdentityClash:
         pass  # another process said it a moment ago, under the name it knows the file by
-
-
-def _sha256(path: Path) -> str:
-    digest = sha256()
-    with path.open("rb") as file:
-        for chunk in _chunks(file.read):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
-def _chunks(read: Callable[[int], bytes]) -> Iterator[bytes]:
-    while chunk := read(1024 * 1024):
-        yield chunk
-
-
-def _state(path: Path) -> tuple[int, int, int]:
-    found = path.stat()
-    return found.st_ino, found.st_size, found.st_mtime_ns

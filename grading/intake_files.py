@@ -5,6 +5,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from errno import ELOOP, ENOENT
+from hashlib import sha256
 from pathlib import Path
 
 
@@ -44,7 +45,7 @@ def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found | Skipped]:
     files = {path.resolve() for path in chosen if _exists(path) and not _is_folder(path)}
     seen: set[Path] = set()
     for path in chosen:
-        for found in _walk(path) if _is_folder(path) else [_look(path, named=True)]:
+        for found in _folder(path) if _is_folder(path) else [_look(path, named=True)]:
             if isinstance(found, Found):
                 real = found.path.resolve()
                 if real in seen:
@@ -52,6 +53,31 @@ def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found | Skipped]:
                 seen.add(real)
                 found = Found(found.path, real in files)
             yield found
+
+
+def sha256_of(path: Path) -> str:
+    """The digest of a file's bytes, in hex."""
+    digest = sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1024 * 1024):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def state_of(path: Path) -> tuple[int, int, int]:
+    """What changes when a file is replaced or written to."""
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _folder(folder: Path) -> Iterator[Found | Skipped]:
+    """All that lies below a named folder; that there is nothing is said too."""
+    empty = True
+    for found in _walk(folder):
+        empty = False
+        yield found
+    if empty:
+        yield Skipped(_printable(folder), "a folder without any file")
 
 
 def _walk(folder: Path) -> Iterator[Found | Skipped]:
@@ -63,7 +89,7 @@ def _walk(folder: Path) -> Iterator[Found | Skipped]:
     for entry in entries:
         if not _is_folder(entry):
             yield _look(entry, named=False)
-        elif entry.is_symlink():
+        elif os.path.islink(entry):
             yield Skipped(_printable(entry), "a link to a folder: name it to import it")
         else:
             yield from _walk(entry)
@@ -87,7 +113,7 @@ def _look(path: Path, *, named: bool) -> Found | Skipped:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        dangling = path.is_symlink() and error.errno in (ENOENT, ELOOP)
+        dangling = os.path.islink(path) and error.errno in (ENOENT, ELOOP)
         return Skipped(_printable(path), f"cannot be read: {error.strerror}", refused=named or not dangling)
     if not stat.S_ISREG(mode):  # opening a pipe or a device would wait, or worse
         return Skipped(_printable(path), "not a regular file", refused=named)

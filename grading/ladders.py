@@ -10,7 +10,8 @@ from typing import Final
 
 from grading.checks import Check, IncrementalCheck, Reducer, Verdict, as_broken, as_verdict, recordable
 from grading.errors import InvalidLadder, MilestoneBroken
-from grading.evidence import NAMED_ONLY, Evidence, Reference
+from grading.evidence import Evidence, Reference
+from grading.trust import NAMED_ONLY
 from spine import Event
 from spine.canonical import encode
 from spine.events import Json

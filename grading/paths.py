@@ -11,7 +11,7 @@ import orjson
 Step: TypeAlias = str | int
 
 _STEP = re.compile(r'"(?:[^"\\]|\\.)*"|[^."\s]+')
-_INDEX = re.compile(r"-?(?:0|[1-9][0-9]{0,15})")
+_INDEX = re.compile(r"0|-?[1-9][0-9]{0,15}")
 
 
 class Missing(Enum):

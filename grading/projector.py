@@ -4,49 +4,72 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, Table, delete, update
+from sqlalchemy import Connection, Table, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from grading import tables
 from grading.graders import EV_ACTIVATED, EV_REGISTERED
-from grading.grades import EV_BROKEN, EV_MILESTONE, EV_SUMMARY
-from spine import Actor, Event
+from grading.grades import EV_BROKEN, EV_MILESTONE, EV_SUMMARY, is_broken_of, is_whole
+from spine import Actor, Event, Log
 
 EV_HIDDEN: Final = "stream.hidden"
 EV_SHOWN: Final = "stream.shown"
 
 
 class Grades:
-    """Grades, their rungs, the graders with the active version of each, and which streams are hidden."""
+    """Grades, their rungs, the graders with the active version of each, and which streams are hidden.
+
+    Believed is what the service itself could have written: whole grades by the system on the stream they are about, and
+    graders on their own stream. Anything else in the log leaves no row.
+    """
 
     name = "grades"
     version = 1
     types = (EV_MILESTONE, EV_SUMMARY, EV_BROKEN, EV_REGISTERED, EV_ACTIVATED, EV_HIDDEN, EV_SHOWN)
     tables: Sequence[Table] = (tables.grades, tables.rungs, tables.graders, tables.hidden_streams)
 
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
     def apply(self, connection: Connection, events: Sequence[Event]) -> None:
-        """Take events in order. A grade is believed only from the system, whatever stands in the log."""
+        """Take events in order."""
         grades: list[dict[str, Any]] = []
         rungs: list[dict[str, Any]] = []
+        here = {(event.stream, event.seq): event for event in events if event.type == EV_MILESTONE}
         for event in events:
+            if event.schema_version != 1:
+                continue
             match event.type:
                 case "stream.hidden" | "stream.shown":
                     _set_hidden(connection, event)
                 case _ if event.actor is not Actor.SYSTEM:
                     continue
-                case "grade.milestone":
-                    rungs.append(_rung(event.payload))
-                case "grade.summary" | "grade.broken":
+                case "grade.summary":
+                    block = self._block(event, here)
+                    if is_whole(event.stream, event, block):
+                        rungs += map(_rung, block)
+                        grades.append(_grade(event))
+                case "grade.broken" if is_broken_of(event.stream, event):
                     grades.append(_grade(event))
-                case "grader.registered":
+                case "grader.registered" if event.stream == f"grader/{event.payload['name']}":
                     _insert_new(connection, tables.graders, [_grader(event)])
-                case "grader.activated":
+                case "grader.activated" if event.stream == f"grader/{event.payload['name']}":
                     _activate(connection, event.payload["name"], event.payload["version"])
         _insert_new(connection, tables.rungs, rungs)
         _insert_new(connection, tables.grades, grades)
 
+    def _block(self, summary: Event, here: Mapping[tuple[str, int], Event]) -> list[Event]:
+        """As many events as the grade has rungs, right before its summary; those of an earlier batch from the log."""
+        first = max(summary.seq - summary.payload["rungs"], 1)
+        block = [here.get((summary.stream, seq)) for seq in range(first, summary.seq)]
+        found = [event for event in block if event is not None]
+        if len(found) == len(block):
+            return found
+        return list(self._log.read(summary.stream, after=first - 1, until=summary.seq - 1))
 
-def _rung(payload: Mapping[str, Any]) -> dict[str, Any]:
+
+def _rung(event: Event) -> dict[str, Any]:
+    payload = event.payload
     kept = ("grade_id", "index", "name", "weight", "required", "passed", "reached", "detail", "cited")
     return {key: payload[key] for key in kept} | {"citations": json.dumps(payload["citations"])}
 
@@ -91,8 +114,11 @@ def _grader(event: Event) -> dict[str, Any]:
 
 
 def _activate(connection: Connection, name: str, version: str) -> None:
+    """Make a registered version the active one; one that is not registered changes nothing."""
     graders = tables.graders
-    connection.execute(update(graders).where(graders.c.name == name).values(active=graders.c.version == version))
+    known = select(graders.c.name).where(graders.c.name == name, graders.c.version == version)
+    if connection.execute(known).first() is not None:
+        connection.execute(update(graders).where(graders.c.name == name).values(active=graders.c.version == version))
 
 
 def _set_hidden(connection: Connection, event: Event) -> None:
@@ -102,9 +128,15 @@ def _set_hidden(connection: Connection, event: Event) -> None:
         _insert_new(connection, hidden, [{"stream": event.stream, "reason": event.payload["reason"]}])
 
 
-def _insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+def _insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert what is not there yet: the first of an identity stands."""
     if not rows:
         return
     make = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    connection.execute(make(table).on_conflict_do_nothing(), rows)
+    clean = [{key: _storable(value) for key, value in row.items()} for row in rows]
+    connection.execute(make(table).on_conflict_do_nothing(), clean)
+
+
+def _storable(value: Any) -> Any:
+    """Postgres takes no NUL in text, which an event may hold."""
+    return value.replace("\0", "\ufffd") if isinstance(value, str) else value

@@ -11,6 +11,7 @@ from typing import Final
 
 from grading.errors import InvalidLadder
 from grading.ladders import Ladder
+from grading.suggestions import did_you_mean
 
 _TARGET: Final = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*)")
 
@@ -32,14 +33,19 @@ def load_python_ladder(target: str) -> PythonLadder:
     """
     found = _TARGET.fullmatch(target)
     if found is None:
-        raise InvalidLadder(f"{target!r} is not module:attribute")
+        raise InvalidLadder(f"{target} is not module:attribute")
     spec = _find(found["module"], target)
     source = _source(spec, target)
     module = _run(spec, source, target)
     try:
         value = getattr(module, found["attribute"])
         ladder = value() if callable(value) else value
-    except Exception as error:
+    except AttributeError as error:
+        if hasattr(module, found["attribute"]):
+            raise InvalidLadder(f"{type(error).__name__}: {error}", source=target) from error
+        near = did_you_mean(found["attribute"], vars(module))
+        raise InvalidLadder(f"{found['module']} has no {found['attribute']}{near}", source=target) from error
+    except (Exception, SystemExit) as error:
         raise InvalidLadder(f"{type(error).__name__}: {error}", source=target) from error
     if not isinstance(ladder, Ladder):
         raise InvalidLadder(f"it is {type(ladder).__name__}, not a Ladder", source=target)
@@ -59,7 +65,12 @@ def _find(module: str, target: str) -> ModuleSpec:
 
 def _source(spec: ModuleSpec, target: str) -> str:
     get_source = getattr(spec.loader, "get_source", None)
-    source = None if get_source is None else get_source(spec.name)
+    try:
+        source = None if get_source is None else get_source(spec.name)
+    except Exception as error:  # a file that may not be read, or is no text
+        cause = error.__cause__ or error
+        reason = getattr(cause, "strerror", None) or cause
+        raise InvalidLadder(f"the source of {spec.name} cannot be read: {reason}", source=target) from error
     if not source:
         raise InvalidLadder(f"the module {spec.name} has no source to register", source=target)
     return str(source)
@@ -72,7 +83,7 @@ def _run(spec: ModuleSpec, source: str, target: str) -> ModuleType:
     sys.modules[spec.name] = module  # while it runs it looks itself up, as dataclasses do
     try:
         exec(compile(source, spec.origin or spec.name, "exec", dont_inherit=True), module.__dict__)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         sys.modules.pop(spec.name)
         raise InvalidLadder(f"{type(error).__name__}: {error}", source=target) from error
     finally:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, RowMapping, text
 
 from grading.graders import GraderRef
 from grading.ladders import GraderIdentity
+from grading.rows import Coverage, GradeRow, RungRow, Said
 from spine.database import Database
 from spine.reading import after_prefix
 from spine.vocabulary import SERVICE_NAMESPACES
@@ -20,74 +21,6 @@ RUNS: Final = "run/"
 _PAGE: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class RungRow:
-    """One rung of a grade; `citations` are the seqs of the events that decided it, `cited` how many in all."""
-
-    name: str
-    weight: float
-    required: bool
-    passed: bool
-    reached: bool
-    detail: str
-    citations: tuple[int, ...]
-    cited: int
-
-
-@dataclass(frozen=True, slots=True)
-class GradeRow:
-    """A grade of a run. `status` is `graded` or `broken`; a broken one has a code, a milestone and a place instead of a
-    score. `current`: the one the board shows. `grew`: the run has more evidence by now."""
-
-    grade_id: str
-    stream: str
-    ladder: str
-    grader: str | None
-    version: str | None
-    definition: str | None
-    semantics: int | None
-    status: str
-    mode: str | None
-    passed: bool | None
-    score: float | None
-    attained: float | None
-    total: float | None
-    reached: int | None
-    through_seq: int | None
-    evidence_digest: str
-    outcome_digest: str | None
-    code: str | None
-    milestone: str | None
-    where: str | None
-    seq: int
-    recorded_at: int
-    current: bool
-    grew: bool
-    rungs: tuple[RungRow, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The row as `grades --json` prints it."""
-        kept = {name: getattr(self, name) for name in self.__slots__ if name not in ("rungs", "recorded_at", "seq")}
-        rungs = [{name: getattr(rung, name) for name in rung.__slots__} for rung in self.rungs]
-        return {**kept, "rungs": rungs}
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How the visible runs stand under one grader: every run is counted once."""
-
-    grader: str
-    version: str
-    passed: int
-    failed: int
-    broken: int
-    not_graded: int
-
-    @property
-    def runs(self) -> int:
-        return self.passed + self.failed + self.broken + self.not_graded
-
-
 def grades(
     database: Database,
     *,
@@ -96,7 +29,8 @@ def grades(
     stream: str | None = None,
     history: bool = False,
 ) -> Iterator[GradeRow]:
-    """The current grades (or every grade there is) of streams that are not hidden, by stream and grader.
+    """The current grades of streams that are not hidden, by stream and grader; with `history` every grade there is, by
+    stream in the order of recording.
 
     Current is what the active version of a grader said last, or the version that `grader` names; an unregistered
     ladder's grade counts where no registered grader of that name has one. Equal evidence: graded beats broken.
@@ -110,26 +44,18 @@ def grades(
             yield from _rows(connection, page)
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What a grader has said of a run: enough to know that it need not be asked again."""
-
-    status: str
-    passed: bool | None
-
-
 def said(database: Database, identity: GraderIdentity) -> dict[tuple[str, str], Said]:
     """What a grader has said, by stream and evidence digest. Equal evidence: graded beats broken."""
     with database.read_transaction() as connection:
         rows = connection.execute(
             text(
-                "SELECT stream, evidence_digest, status, passed FROM grades WHERE grader = :name"
+                "SELECT stream, evidence_digest, status, passed, code FROM grades WHERE grader = :name"
                 " AND version = :version AND definition = :definition AND semantics = :semantics"
                 " AND through_seq IS NOT NULL ORDER BY CASE WHEN status = 'graded' THEN 1 ELSE 0 END"
             ),
             identity.to_json(),
         )
-        return {(row[0], row[1]): Said(row[2], None if row[3] is None else bool(row[3])) for row in rows}
+        return {(row[0], row[1]): Said(row[2], None if row[3] is None else bool(row[3]), row[4]) for row in rows}
 
 
 def coverage(database: Database, *, prefix: str = RUNS) -> list[Coverage]:
@@ -158,6 +84,22 @@ def hidden(database: Database) -> dict[str, str]:
     """The hidden streams, with the reason for each."""
     with database.read_transaction() as connection:
         return {row[0]: row[1] for row in connection.execute(text("SELECT stream, reason FROM hidden_streams"))}
+
+
+def names(database: Database) -> set[str]:
+    """The names that grades go by: of graders, and of ladders that are registered nowhere."""
+    with database.read_transaction() as connection:
+        return {row[0] for row in connection.execute(text("SELECT DISTINCT coalesce(grader, ladder) FROM grades"))}
+
+
+def graded(database: Database, *, name: str, version: str) -> set[str]:
+    """The streams that a version of a grader has graded, or found broken."""
+    with database.read_transaction() as connection:
+        rows = connection.execute(
+            text("SELECT DISTINCT stream FROM grades WHERE grader = :name AND version = :version"),
+            {"name": name, "version": version},
+        )
+        return {row[0] for row in rows}
 
 
 def missing(database: Database, *, name: str, active: str, candidate: str) -> int:
@@ -244,10 +186,7 @@ def _ids(connection: Connection, where: _Filter, history: bool) -> list[tuple[st
     if not history:
         return [(id, True) for id in current]
     everything = connection.execute(
-        text(
-            f"SELECT c.grade_id FROM ({_EVERYTHING}) c WHERE {where.sql()} "
-            "ORDER BY c.stream, coalesce(c.grader, c.ladder), c.position"
-        ),
+        text(f"SELECT c.grade_id FROM ({_EVERYTHING}) c WHERE {where.sql()} ORDER BY c.stream, c.position"),
         parameters,
     )
     shown = set(current)

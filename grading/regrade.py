@@ -1,5 +1,6 @@
 """Grading many runs under one version of a grader: what it came to, what it would take, and which grades moved."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -8,7 +9,7 @@ from grading.evidence import StreamEvidence
 from grading.graders import Grader
 from grading.grades import BrokenGrade, record, record_broken
 from grading.ladders import GraderIdentity
-from grading.queries import GradeRow, Said
+from grading.rows import GradeRow, Said
 from spine import Log
 
 Progress = Callable[[int, int], None]
@@ -17,13 +18,15 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class RegradePlan:
-    """What a re-grade would do. `done` runs have been graded by this version on the evidence they have now."""
+    """What a re-grade would do. `done` runs have been graded by this version on the evidence they have now; `ungraded`
+    ones never by the active one, which is another."""
 
     grader: GraderIdentity
     active: str
     runs: int
     events: int
     done: int
+    ungraded: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +56,27 @@ class Move:
 
 @dataclass(slots=True)
 class GradeReport:
-    """What grading came to. Every run is counted once; `new` counts the grades that were not on the log before."""
+    """What grading came to. Every run is counted once; `new` counts the grades that were not on the log before.
+    `codes` says why how many are broken, and `example` names the first of them."""
 
     grader: GraderIdentity
     passed: int = 0
     failed: int = 0
     broken: int = 0
     new: int = 0
+    codes: Counter[str] = field(default_factory=Counter)
+    example: str | None = None
 
     @property
     def runs(self) -> int:
         return self.passed + self.failed + self.broken
 
-    def add(self, said: Said, new: bool) -> None:
+    def add(self, stream: str, said: Said, new: bool) -> None:
         """Count one run."""
         if said.status == "broken":
             self.broken += 1
+            self.codes[said.code or ""] += 1
+            self.example = self.example or stream
         elif said.passed:
             self.passed += 1
         else:
@@ -78,14 +86,16 @@ class GradeReport:
 
 @dataclass(slots=True)
 class RegradeReport:
-    """What a re-grade came to. `before` is the version that was active; `complete`: every run it had graded now has a
-    grade by the new one; `activated`: the board shows the new one since."""
+    """What a re-grade came to. `before` is the version that was active, by which `ungraded` of the runs had no grade;
+    `complete`: every run it had graded now has a grade by the new one; `activated`: the board shows the new one since.
+    """
 
     id: str
     before: str
     graded: GradeReport
     complete: bool
     activated: bool
+    ungraded: int
     moved: list[Move] = field(default_factory=list)
 
 
@@ -103,9 +113,9 @@ def grade_streams(
         evidence = StreamEvidence(log, stream)
         known = said.get((stream, evidence.reference.digest))
         if known is not None:
-            report.add(known, False)
+            report.add(stream, known, False)
         else:
-            report.add(*_grade_one(log, grader, stream, evidence))
+            report.add(stream, *_grade_one(log, grader, stream, evidence))
         if progress is not None:
             progress(number, len(streams))
     return report
@@ -117,7 +127,7 @@ def _grade_one(log: Log, grader: Grader, stream: str, evidence: StreamEvidence) 
         grade = grader.grade(evidence)
     except MilestoneBroken as error:
         broken = BrokenGrade.of(error, ladder=grader.ladder.name, evidence=evidence.reference, grader=grader.identity)
-        return Said("broken", None), record_broken(log, stream, broken).new
+        return Said("broken", None, broken.code), record_broken(log, stream, broken).new
     return Said("graded", grade.passed), record(log, stream, grade).new
 
 

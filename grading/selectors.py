@@ -16,8 +16,8 @@ from grading.errors import BrokenCode, CheckBroken
 from grading.operators import equal_key
 from grading.paths import MISSING, Path
 from grading.predicates import Asked, Mismatch, Predicate
+from grading.trust import default_trust
 from spine import Actor, Event, PayloadErased
-from spine.vocabulary import default_trust
 
 
 class View(StrEnum):
@@ -131,12 +131,13 @@ class Selection:
     _keys: dict[int, object] = field(default_factory=dict)
     _newest: dict[object, int] = field(default_factory=dict)
     _final: list[int] = field(default_factory=list)
-    _pairing: Pairing = field(default_factory=Pairing)
+    _pairing: Pairing = field(init=False)
     _late_key: bool = field(init=False)
 
     def __post_init__(self) -> None:
         selector = self.selector
         self._actors = selector.actors(self.view)
+        self._pairing = Pairing(suspicious=self.view is View.EVERYONE)
         self.types = frozenset(self._actors)
         self._where = None if selector.where is None else selector.where.bind(self.context.expected)
         if selector.pick is not None:
@@ -147,7 +148,11 @@ class Selection:
     def step(self, event: Event) -> None:
         """Take the next event; of types and actors that are not looked at, nothing is opened."""
         actors = self._actors.get(event.row.type)
-        if actors is None or event.row.actor not in actors:
+        if actors is None:
+            return
+        if event.row.actor not in actors:
+            if event.row.type == CALLED and self.selector.tools is not None:
+                self._pairing.other(event)
             return
         if self.selector.tools is None:
             if not self._full():
@@ -156,8 +161,9 @@ class Selection:
             if not self._full():
                 self._call(event)
         else:
-            for call in self._pairing.returned(event):
-                self._put(call, call.place, final=call.returned is not None)
+            for call in self._pairing.returned(event, self.context.place, self.context.ordinal):
+                if call.called is not None or not self.selector.tools or event.payload["tool"] in self.selector.tools:
+                    self._put(call, call.place, final=call.returned is not None)
 
     def outcomes(self) -> list[Outcome]:
         """What is selected so far, in order."""
@@ -180,6 +186,7 @@ class Selection:
     def _call(self, event: Event) -> None:
         selector = self.selector
         if event.erased:
+            self._pairing.other(event)
             opens = selector.tools or selector.where or selector.latest_by or self.keep
             place = self.context.place
             outcome = _erased(place, event.seq) if opens else self._entry(event, place, None)
@@ -187,6 +194,8 @@ class Selection:
         elif not selector.tools or event.payload.get("tool") in selector.tools:
             place = self.context.place
             self._put(self._pairing.call(event, place, self.context.ordinal), place, final=False)
+        else:
+            self._pairing.other(event)
 
     def _put(self, thing: Thing, place: int, *, final: bool) -> None:
         key: object = place
@@ -264,7 +273,7 @@ def readable(outcome: Outcome) -> Entry:
 
 
 def _event(thing: Thing) -> Event:
-    return thing.called if isinstance(thing, Call) else thing
+    return thing.event if isinstance(thing, Call) else thing
 
 
 def _erased(place: int, seq: int) -> Unread:

@@ -9,6 +9,7 @@ from grading.ladder_schema import json_schema
 from grading.ladders import Ladder
 from grading.reader.ladders import SEMANTICS, read_document
 from grading.reader.nodes import check_value
+from grading.reader.notes import notes
 from grading.reader.place import Place
 from grading.reader.text import parse
 from spine.canonical import encode
@@ -26,7 +27,7 @@ __all__ = [
 @dataclass(frozen=True, slots=True)
 class LadderDocument:
     """A ladder with the document it was read from. `definition` is that document's digest, `semantics` the number of
-    the language it is written in."""
+    the language it is written in, `notes` what its author should look at again, though it is allowed."""
 
     name: str
     version: str
@@ -34,15 +35,19 @@ class LadderDocument:
     ladder: Ladder = field(repr=False)
     definition: str
     semantics: int
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
 
 def read_ladder(text: str | bytes, source: str = "") -> LadderDocument:
     """The ladder of a YAML or JSON text. `source` is the file's name, for errors. Raises InvalidLadder with file, line
     and path."""
     parsed = parse(text, source)
-    ladder = read_document(parsed.value, Place(source, parsed.lines))
+    ladder = read_document(parsed.value, parsed.root)
     document = parsed.value
-    return LadderDocument(ladder.name, ladder.version, document, ladder, definition_digest(document), SEMANTICS)
+    remarks = tuple(notes(document, parsed.root))
+    return LadderDocument(
+        ladder.name, ladder.version, document, ladder, definition_digest(document), SEMANTICS, remarks
+    )
 
 
 def ladder_from_document(document: Mapping[str, Any]) -> Ladder:

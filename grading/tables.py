@@ -5,7 +5,7 @@ All of it is derived from the log and can be rebuilt from it at any time.
 
 from typing import Final
 
-from sqlalchemy import Boolean, Column, Float, Index, Integer, MetaData, Table, Text
+from sqlalchemy import Boolean, Column, Float, Index, MetaData, Table, Text
 
 from spine.schema import Name, Whole
 from spine.schema import metadata as log_metadata
@@ -21,15 +21,15 @@ grades = Table(
     Column("grader", Name),
     Column("version", Name),
     Column("definition", Text),
-    Column("semantics", Integer),
+    Column("semantics", Whole),
     Column("status", Text, nullable=False),
     Column("mode", Text),
     Column("passed", Boolean),
     Column("score", Float(53)),
     Column("attained", Float(53)),
     Column("total", Float(53)),
-    Column("reached", Integer),
-    Column("rungs", Integer),
+    Column("reached", Whole),
+    Column("rungs", Whole),
     Column("through_seq", Whole),
     Column("evidence_digest", Text, nullable=False),
     Column("outcome_digest", Text),
@@ -48,7 +48,7 @@ rungs = Table(
     "rungs",
     metadata,
     Column("grade_id", Text, primary_key=True),
-    Column("index", Integer, primary_key=True, autoincrement=False),
+    Column("index", Whole, primary_key=True, autoincrement=False),
     Column("name", Text, nullable=False),
     Column("weight", Float(53), nullable=False),
     Column("required", Boolean, nullable=False),
@@ -56,7 +56,7 @@ rungs = Table(
     Column("reached", Boolean, nullable=False),
     Column("detail", Text, nullable=False),
     Column("citations", Text, nullable=False),
-    Column("cited", Integer, nullable=False),
+    Column("cited", Whole, nullable=False),
 )
 """The rungs of graded grades; `citations` is a JSON list of seqs."""
 
@@ -66,7 +66,7 @@ graders = Table(
     Column("name", Name, primary_key=True),
     Column("version", Name, primary_key=True),
     Column("definition", Text, nullable=False),
-    Column("semantics", Integer, nullable=False),
+    Column("semantics", Whole, nullable=False),
     Column("kind", Text, nullable=False),
     Column("active", Boolean, nullable=False),
     Column("position", Whole, nullable=False),

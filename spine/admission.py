@@ -15,6 +15,7 @@ from spine.events import EventRow
 from spine.identifiers import check_stream
 from spine.log import ANY, NO_STREAM, STREAM_EXISTS, Append, Appended, Expect
 from spine.sealing import Sealed, seal
+from spine.vocabulary import ERASED
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,12 @@ EMPTY_STREAM: Final = StreamEnd(0, ZERO_LEAF)
 
 def admit_one(append: Append, *, now: int, salt: Callable[[], bytes]) -> Batch:
     """Check and seal an append to one stream. Raises the first refusal, naming the field."""
+    _check_no_erasure(append, "")
+    return _admit(append, "", now, salt)
+
+
+def admit_erasure(append: Append, *, now: int, salt: Callable[[], bytes]) -> Batch:
+    """The same for the events that tell of an erasure, by the erasure itself."""
     return _admit(append, "", now, salt)
 
 
@@ -55,6 +62,8 @@ def admit(appends: Sequence[Append], *, now: int, salt: Callable[[], bytes]) -> 
     """Check and seal an append to several streams. Raises the first refusal, naming the field."""
     if not appends:
         raise InvalidInput("appends", "there is nothing to append")
+    for index, append in enumerate(appends):
+        _check_no_erasure(append, f"appends[{index}].")
     batches = [_admit(append, f"appends[{index}].", now, salt) for index, append in enumerate(appends)]
     seen: set[str] = set()
     for batch in batches:
@@ -183,6 +192,13 @@ def _difference(event: Sealed, row: EventRow) -> str | None:
     if event.metadata is not None and canonical.metadata_digest(row.salt, event.metadata) != row.metadata_digest:
         return "metadata"
     return None
+
+
+def _check_no_erasure(append: Append, field: str) -> None:
+    """An `event.erased` excuses a payload that is gone, so nobody says it of one that is not."""
+    for number, event in enumerate(append.events):
+        if event.type == ERASED:
+            raise InvalidInput(f"{field}events[{number}].type", f"{ERASED} is written by erasing alone: Log.erase")
 
 
 def _check_distinct(stream: str, events: Sequence[Sealed], field: str) -> None:

@@ -6,9 +6,7 @@ from spine.canonical import MAX_INTEGER, encode
 from spine.errors import InvalidInput
 from spine.events import Actor, EventRow, NewEvent
 from spine.identifiers import MAX_IDENTIFIER, check_identifier, check_stream
-from spine.vocabulary import check_writer, is_service
-
-ERASED = "event.erased"
+from spine.vocabulary import ERASED, check_writer, is_service
 
 
 def check_erasure(stream: str, seqs: Sequence[int], *, reason: str, actor: Actor, principal: str) -> None:

@@ -11,7 +11,7 @@ MAX_TYPE: Final = 128
 MAX_IDENTIFIER: Final = 256
 """In bytes of UTF-8."""
 
-_TYPE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)*")
+_TYPE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+")
 _FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 

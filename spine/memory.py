@@ -121,7 +121,7 @@ class MemoryLog:
             )
             if not said:
                 return admission.appended(rows, new=False)
-            batch = admission.admit_one(Append(stream, said), now=now, salt=self._salt)
+            batch = admission.admit_erasure(Append(stream, said), now=now, salt=self._salt)
             for row in rows:
                 self._rows[row.position - 1] = row._replace(payload=None, metadata=None, salt=None)
             return self._commit([batch], now)[0]

@@ -48,7 +48,8 @@ def catch_up(log: SqlLog, projection: Projection, *, progress: Progress | None =
     reached = start
     while reached < head:
         with _leading(log, projection) as (connection, at):
-            reached = _step(log, projection, connection, at, head)
+            # Somebody else may have moved it further than `head` meanwhile.
+            reached = at if at >= head else _step(log, projection, connection, at, head)
         if progress is not None:
             progress(reached, head)
     return max(reached - start, 0)
@@ -57,8 +58,8 @@ def catch_up(log: SqlLog, projection: Projection, *, progress: Progress | None =
 def rebuild(log: SqlLog, projection: Projection, *, progress: Progress | None = None) -> int:
     """Make the projection anew from the whole log; returns the position reached. Readers see the old tables until the
     new ones are whole."""
-    head = log.position()
     with log.database.write_transaction(projection.name) as connection:
+        head = log.position()
         _clear(connection, projection)
         reached = 0
         while reached < head:

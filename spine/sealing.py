@@ -11,7 +11,7 @@ from spine.clock import as_microseconds
 from spine.errors import InvalidInput
 from spine.events import Actor, EventRow, NewEvent
 from spine.identifiers import MAX_IDENTIFIER, check_identifier, check_type, checked_id
-from spine.vocabulary import check_payload, check_writer
+from spine.vocabulary import check_known, check_payload, check_writer
 
 MAX_PAYLOAD: Final = 16 * 1024 * 1024
 MAX_METADATA: Final = 16 * 1024
@@ -54,8 +54,8 @@ def seal(event: NewEvent, now: int, salt: bytes, field: str) -> Sealed:
     if type(version) is not int or not 1 <= version < 2**31:
         raise InvalidInput(f"{field}.schema_version", f"{version!r} is not a whole number from 1")
     payload = _object(event.payload, f"{field}.payload", MAX_PAYLOAD)
-    if version == 1:
-        check_payload(event.type, payload, f"{field}.payload")
+    check_known(event.type, version, field)
+    check_payload(event.type, payload, f"{field}.payload")
     metadata = None if event.metadata is None else _object(event.metadata, f"{field}.metadata", MAX_METADATA)
     if metadata == b"{}":
         metadata = None

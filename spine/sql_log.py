@@ -166,7 +166,7 @@ class SqlLog:
             said = erasures(kept, reason=reason, actor=actor, principal=principal)
             if not said:
                 return admission.appended(rows, new=False)
-            batch = admission.admit_one(Append(stream, said), now=now, salt=self._salt)
+            batch = admission.admit_erasure(Append(stream, said), now=now, salt=self._salt)
             cursor.executemany(self._statements.erase, [(row.position,) for row in kept])
             return self._commit(cursor, [batch], now)[0]
 

@@ -30,9 +30,14 @@ SERVICE_NAMESPACES: Final = (
 )
 """Types of the service itself: never evidence, never erased, never written by an agent."""
 
+ERASED: Final = "event.erased"
+
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Uuid = Annotated[str, Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
 Seq = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
+Index = Annotated[int, Field(ge=0, le=65_532)]
+Semantics = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
 class Payload(BaseModel):
@@ -97,7 +102,7 @@ class ToolReturned(Payload):
 
 class CommandExited(Payload):
     command: str
-    exit_code: int
+    exit_code: int | None
     output: Any = None
 
 
@@ -198,12 +203,12 @@ class GraderIdentity(Payload):
     name: str
     version: str
     definition: Digest
-    semantics: Annotated[int, Field(ge=1)]
+    semantics: Semantics
 
 
 class StreamEvidenceRef(Payload):
     stream: str
-    through_seq: Annotated[int, Field(ge=0)]
+    through_seq: Count
     digest: Digest
 
 
@@ -221,7 +226,7 @@ class GraderRegistered(Payload):
     name: str
     version: str
     definition: Digest
-    semantics: Annotated[int, Field(ge=1)]
+    semantics: Semantics
     kind: Literal["document", "python"]
     document: dict[str, Any] | None = None
     source: str | None = None
@@ -239,7 +244,7 @@ class GradeMilestone(Payload):
 
     grade_id: Uuid
     ladder: str
-    index: Annotated[int, Field(ge=0)]
+    index: Index
     name: str
     weight: float
     required: bool
@@ -247,7 +252,7 @@ class GradeMilestone(Payload):
     reached: bool
     detail: str
     citations: Annotated[list[Seq], Field(max_length=100)]
-    cited: Annotated[int, Field(ge=0)]
+    cited: Count
 
 
 class GradeSummary(Payload):
@@ -259,9 +264,9 @@ class GradeSummary(Payload):
     attained: float
     total: float
     score: float
-    reached: Annotated[int, Field(ge=0)]
+    reached: Count
     passed: bool
-    rungs: Annotated[int, Field(ge=0)]
+    rungs: Count
     outcome: Digest
     grader: GraderIdentity | None
     evidence: EvidenceRef
@@ -280,7 +285,10 @@ class GradeBroken(Payload):
 
 
 class GradeOverridden(Payload):
+    """A person sees a rung otherwise. `index` says which: the rungs of a Python ladder may share a name."""
+
     grade_id: Uuid
+    index: Index
     milestone: str
     passed: bool
     reason: str
@@ -291,7 +299,7 @@ class RegradeStarted(Payload):
 
     grader: GraderIdentity
     selection: Any
-    head: Annotated[int, Field(ge=0)]
+    head: Count
     reason: str | None = None
 
 
@@ -302,15 +310,18 @@ class RegradeFinished(Payload):
 
 
 class ImportRecorded(Payload):
-    """A file was imported. `name` is its last path component."""
+    """A file was imported. `name` is its last path component, `prefix` what the import was told to name the source.
+    `refused` lists the first of what was refused, `refusals` counts all."""
 
     name: str
     sha256: Digest
     format: str
     mapping: Annotated[int, Field(ge=1)]
-    runs: Annotated[int, Field(ge=0)]
-    events: Annotated[int, Field(ge=0)]
+    runs: Count
+    events: Count
+    prefix: str
     refused: list[Any]
+    refusals: Count
     adapted: dict[str, int] = Field(default_factory=dict)
 
 
@@ -383,7 +394,7 @@ KNOWN: Final[Mapping[str, Kind]] = {
         _kind("regrade.started", RegradeStarted, SYSTEM, evidence=False),
         _kind("regrade.finished", RegradeFinished, SYSTEM, evidence=False),
         _kind("import.recorded", ImportRecorded, SYSTEM, evidence=False),
-        _kind("event.erased", EventErased, SYSTEM, HUMAN, evidence=False),
+        _kind(ERASED, EventErased, SYSTEM, HUMAN, evidence=False),
         _kind("stream.hidden", StreamHidden, SYSTEM, HUMAN, evidence=False),
         _kind("stream.shown", StreamShown, SYSTEM, HUMAN, evidence=False),
     )
@@ -414,10 +425,14 @@ def counts_as_evidence(type: str) -> bool:
     return not is_service(type)
 
 
-def default_trust(type: str) -> frozenset[Actor]:
-    """The actors whose events of this type a check believes unless it says otherwise."""
-    known = KNOWN.get(type)
-    return frozenset({SYSTEM, HUMAN}) if known is None else known.writers
+def check_known(type: str, schema_version: int, field: str) -> None:
+    """Raises InvalidInput for a known type in a version that has no model, and for a type in the service's namespaces
+    that is not known: neither could be read safely by what comes later."""
+    if type in KNOWN:
+        if schema_version != 1:
+            raise InvalidInput(f"{field}.schema_version", f"{type} has no version {schema_version}, only 1")
+    elif is_service(type):
+        raise InvalidInput(f"{field}.type", f"{type} is in a namespace of the service, which knows no such type")
 
 
 def check_writer(type: str, actor: Actor, field: str) -> None:

@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
     from grading.cli.output import Output
     from grading.gradebook import Gradebook
-    from grading.queries import GradeRow
+    from grading.rows import GradeRow
 
 _CLAIMED: Final = "run/demo/code-dates/2"
 
 
 def demo(
     keep: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep the log here, and not in a temporary folder.")
+        Path | None,
+        typer.Option(metavar="DIR", readable=False, help="Keep the log here, and not in a temporary folder."),
     ] = None,
 ) -> None:
     """Show the whole of it on fifty recorded runs of two agents.
@@ -51,7 +52,7 @@ def _folder(keep: Path | None) -> Path:
 
     if keep is None:
         return Path(mkdtemp(prefix="gradespine-demo-"))
-    if (keep / "demo.db").exists():
+    if os.path.lexists(keep / "demo.db"):
         raise NotFound(f"{keep / 'demo.db'} is there already: name another folder, or remove it")
     try:
         keep.mkdir(parents=True, exist_ok=True)
@@ -172,11 +173,11 @@ def _case(case: str, rows: list["GradeRow"]) -> list["str | Text"]:
 def _trials(rows: list["GradeRow"]) -> "Text":
     from rich.text import Text
 
-    from grading.cli.render import score, shown, verdict
+    from grading.cli.render import score, shown
 
     marks = []
     for row in rows:
-        mark = shown(verdict(row.passed))
+        mark = shown(row.verdict)
         mark.plain = score(row.score) if row.status == "graded" else "broken"
         marks.append(mark)
     return Text(" ").join(marks)

@@ -6,13 +6,16 @@ import sys
 import traceback
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from grading.cli.text import printable
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 FINDING: Final = 1
 USAGE: Final = 2
@@ -83,25 +86,23 @@ def _failure(error: Exception) -> Failure:
 
     match error:
         case ValidationError() if error.title == "Settings":
-            first = error.errors()[0]
-            name = "_".join(str(part) for part in first["loc"]).upper()
-            return Failure(USAGE, f"GRADESPINE_{name}: {first['msg'].lower()}")
+            return _about_a_setting(error)
         case grading.CheckBroken() | grading.MilestoneBroken():
             return Failure(NOT_CHECKED, str(error))
         case grading.GraderConflict():
             return Failure(USAGE, str(error), "a version never changes its meaning: give the document another version")
         case grading.NotFound():
-            return Failure(USAGE, str(error), "`gradespine streams` and `gradespine grader list` say what there is")
+            return Failure(USAGE, str(error), error.next)
         case grading.GradingError() | spine.Refused():
             return Failure(USAGE, str(error))
         case spine.LogUnavailable():
             return Failure(NOT_CHECKED, str(error), _about_the_log(error))
         case spine.SpineError():
             return Failure(NOT_CHECKED, str(error))
+        case OSError() if error.filename is not None:  # what was wrong was a path, not this program
+            return Failure(NOT_CHECKED, f"{os.fsdecode(error.filename)}: {error.strerror}")
         case _:
-            what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            hint = "" if _debugging() else "GRADESPINE_DEBUG=1 shows where; please report it"
-            return Failure(FAULT, f"a fault of this program: {what}", hint)
+            return _fault(error)
 
 
 def _usage(error: TyperException) -> Failure:
@@ -113,9 +114,23 @@ def _usage(error: TyperException) -> Failure:
     return Failure(error.exit_code, message, f"{path} --help says more")
 
 
+def _fault(error: Exception) -> Failure:
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    hint = "" if _debugging() else "GRADESPINE_DEBUG=1 shows where; please report it"
+    return Failure(FAULT, f"a fault of this program: {what}", hint)
+
+
+def _about_a_setting(error: "ValidationError") -> Failure:
+    first = error.errors()[0]
+    name = "_".join(str(part) for part in first["loc"]).upper()
+    return Failure(USAGE, f"GRADESPINE_{name}: {first['msg'].lower()}")
+
+
 def _about_the_log(error: Exception) -> str:
     if str(error).startswith("there is no log"):
         return "`gradespine import PATH` makes one; GRADESPINE_DATABASE_URL names another"
+    if "read-only" in str(error):
+        return ""
     return "" if "run `" in str(error) else "--database or GRADESPINE_DATABASE_URL says which log is meant"
 
 

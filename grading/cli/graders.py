@@ -1,6 +1,7 @@
 """`gradespine grader`: ladders under a name and a version, on the log."""
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -10,6 +11,7 @@ from grading.cli.failures import Usage
 from grading.cli.session import session
 
 if TYPE_CHECKING:
+    from grading.cli.output import Output
     from grading.graders import Grader, GraderRef
     from grading.ladders import Ladder
 
@@ -40,10 +42,10 @@ def add(
 ) -> None:
     """Register a grader: a document, an example, or Python.
 
-    A ladder document, an example that ships, or a ladder written in Python. Its first version is active at once: the
-    board shows what it says. A later version becomes active when a re-grade with it is complete, or by `grader
-    activate`. A version never changes its meaning: another text under the same version is refused. `-` reads the
-    document from stdin.
+    A ladder document, an example that ships, or a ladder written in Python. What `grader check` notes is noted here
+    too. Its first version is active at once: the board shows what it says. A later version becomes active when a
+    re-grade with it is complete, or by `grader activate`. A version never changes its meaning: another text under the
+    same version is refused. `-` reads the document from stdin.
 
     \b
     Examples:
@@ -53,11 +55,11 @@ def add(
     """
     from grading.cli.output import Output
 
-    grader = _grader(what)
+    out = Output()
+    grader = _grader(what, out)
     with session(context).gradebook(create=True) as gradebook:
         new = gradebook.add_grader(grader)
         active = gradebook.active_version(grader.name)
-    out = Output()
     out.line(f"{grader.ref} is registered{'' if new else ' already'}; active is {grader.name}@{active}")
     if active == grader.version:
         out.hint(f"next: `gradespine grade {grader.name} --all`")
@@ -121,7 +123,8 @@ def check(
 ) -> None:
     """Say whether a ladder document is right, without a log.
 
-    An error names file, line and path; exit code 2.
+    An error names file, line and path; exit code 2. Event types and fields that are not known are allowed, and noted on
+    stderr: exit code 0.
 
     \b
     Examples:
@@ -139,7 +142,7 @@ def check(
         return
     if what is None:
         raise Usage("name a document, or ask for --schema", context)
-    grader = _grader(what)
+    grader = _grader(what, out)
     ladder = grader.ladder
     out.line(f"{grader.ref} is right: {plural(len(ladder.milestones), 'milestone')}, {ladder.mode}")
     _milestones(ladder)
@@ -191,27 +194,38 @@ def _milestones(ladder: "Ladder") -> None:
     Output().table([Column("milestone", wide=True), Column("weight", right=True), Column("")], rows, indent=2)
 
 
-def _grader(what: str) -> "Grader":
-    """The grader that a word on the command line means: a file that is there, an example, or a Python ladder."""
+def _grader(what: str, out: "Output") -> "Grader":
+    """The grader that a word on the command line means: a file that is there, an example, or a Python ladder. What its
+    author should look at again is told."""
     from grading.graders import Grader
     from grading.spec import read_ladder
 
+    text: str | bytes
+    source = what
     if what.startswith(_EXAMPLE):
-        return Grader.from_document(read_ladder(_example(what.removeprefix(_EXAMPLE)), what).document)
-    if what != "-" and not Path(what).exists() and ":" in what and "/" not in what:
+        text = _example(what.removeprefix(_EXAMPLE))
+    elif what == "-":
+        text, source = typer.get_binary_stream("stdin").read(), "stdin"
+    elif not os.path.lexists(what) and ":" in what and "/" not in what:
         return Grader.from_python(what)
-    text = typer.get_text_stream("stdin").read() if what == "-" else _read(what)
-    return Grader.from_document(read_ladder(text, "stdin" if what == "-" else what).document)
+    else:
+        text = _read(what)
+    read = read_ladder(text, source)
+    for note in read.notes:
+        out.remark(f"note: {note}")
+    return Grader.from_document(read.document)
 
 
 def _example(name: str) -> str:
     from grading import examples
     from grading.errors import NotFound
+    from grading.suggestions import did_you_mean
 
     try:
         return examples.text(name)
     except KeyError:
-        raise NotFound(f"there is no example {name}; there are {', '.join(examples.names())}") from None
+        near = did_you_mean(name, examples.names())
+        raise NotFound(f"there is no example {name}{near or '; there are ' + ', '.join(examples.names())}") from None
 
 
 def _written(document: dict[str, Any], definition: str) -> str:

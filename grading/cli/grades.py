@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from grading.cli.output import Output
     from grading.gradebook import Gradebook
     from grading.graders import GraderRef
-    from grading.queries import GradeRow
     from grading.regrade import GradeReport, RegradeReport
+    from grading.rows import GradeRow
 
 _SHOWN_MOVES: Final = 20
 
@@ -46,13 +46,15 @@ def grade(
     from grading.cli import render
     from grading.cli.output import Output
 
-    if sum((bool(streams), prefix is not None, all)) != 1:
-        raise Usage("say which runs: STREAM…, --prefix P or --all", context)
+    _require_one(context, {"STREAM…": bool(streams), "--prefix P": prefix is not None, "--all": all})
     out = Output()
     with session(context).gradebook() as gradebook, out.progress("grading") as progress:
         report = gradebook.grade(_ref(name), streams=streams or (), prefix=prefix, everything=all, progress=progress)
-    _require_runs(report, prefix)
+        hidden = {} if prefix is None else gradebook.hidden(prefix)
+    _require_runs(report, prefix, hidden)
     out.line(render.report_line(report), hanging=2)
+    render.hidden(out, hidden, prefix or "")
+    render.broken(out, report)
     if report.broken or report.failed:
         out.hint("why: `gradespine explain STREAM`; all: `gradespine grades`")
         raise typer.Exit(NOT_CHECKED if report.broken else FINDING)
@@ -80,8 +82,7 @@ def regrade(
     """
     from grading.cli.output import Output
 
-    if all == (prefix is not None):
-        raise Usage("say which runs: --all or --prefix P", context)
+    _require_one(context, {"--prefix P": prefix is not None, "--all": all})
     out = Output()
     with session(context).gradebook() as gradebook:
         if plan:
@@ -91,7 +92,7 @@ def regrade(
             report = gradebook.regrade(
                 _ref(name), prefix=prefix, activate=not no_activate, reason=reason, progress=progress
             )
-        _require_runs(report.graded, prefix)
+        _require_runs(report.graded, prefix, {} if prefix is None else gradebook.hidden(prefix))
         _tell_regrade(out, gradebook, report)
     if report.graded.broken:
         raise typer.Exit(NOT_CHECKED)
@@ -129,6 +130,7 @@ def grades(
       gradespine grades --prefix run/demo/ --history
       gradespine grades --json | jq '.[] | select(.passed == false) | .stream'
     """
+    from grading.cli import render
     from grading.cli.output import Output
 
     if json and as_csv:
@@ -142,6 +144,8 @@ def grades(
             _csv(out, rows)
         else:
             _board_table(out, gradebook, list(rows), grader, prefix, history)
+        if prefix:
+            render.hidden(out, gradebook.hidden(prefix), prefix)
 
 
 def explain(
@@ -182,7 +186,9 @@ def _tell_regrade(out: "Output", gradebook: "Gradebook", report: "RegradeReport"
     if report.before != grader.version:
         out.line(f"from {grader.name}@{report.before}: {render.moved_counts(report.moved)}", hanging=2)
         render.moves(out, report.moved, gradebook, limit=_SHOWN_MOVES)
+    _tell_ungraded(out, report.ungraded, report.graded.runs, f"{grader.name}@{report.before}")
     out.line(_standing(report))
+    render.broken(out, report.graded)
 
 
 def _tell_plan(out: "Output", gradebook: "Gradebook", name: str, prefix: str | None) -> None:
@@ -191,7 +197,15 @@ def _tell_plan(out: "Output", gradebook: "Gradebook", name: str, prefix: str | N
     plan = gradebook.plan_regrade(_ref(name), prefix=prefix)
     grader = f"{plan.grader.name}@{plan.grader.version}"
     out.line(f"{grader}: {plural(plan.runs, 'run')}, {plural(plan.events, 'event')}; {plan.done:,} runs graded already")
+    _tell_ungraded(out, plan.ungraded, plan.runs, f"{plan.grader.name}@{plan.active}")
     out.line(f"active is {plan.grader.name}@{plan.active}; nothing was written")
+
+
+def _tell_ungraded(out: "Output", ungraded: int, runs: int, before: str) -> None:
+    """Runs that the version before never graded did not move; often they are of another kind than the ladder is for."""
+    if ungraded:
+        out.line(f"{ungraded:,} of the {runs:,} runs had no grade by {before}")
+        out.remark("if the ladder is not for those, choose the runs with --prefix P")
 
 
 def _standing(report: "RegradeReport") -> str:
@@ -211,6 +225,8 @@ def _board_table(
     from grading.cli import render
     from grading.cli.text import plural
 
+    if not rows and prefix and gradebook.hidden(prefix):
+        return
     if rows:
         out.table(*render.grade_rows(rows, history=history))
         out.line()
@@ -242,13 +258,31 @@ def _csv(out: "Output", rows: Iterator["GradeRow"]) -> None:
         out.data(line.getvalue())
 
 
-def _require_runs(report: "GradeReport", prefix: str | None) -> None:
+def _require_one(context: typer.Context, given: dict[str, bool]) -> None:
+    """Raises Usage unless exactly one way to name the runs was taken."""
+    *some, last = given
+    taken = [way for way, used in given.items() if used]
+    if not taken:
+        raise Usage(f"say which runs: {', '.join(some)} or {last}", context)
+    if len(taken) > 1:
+        raise Usage(f"only one of {' and '.join(taken)}", context)
+
+
+def _require_runs(report: "GradeReport", prefix: str | None, hidden: dict[str, str]) -> None:
     if report.runs:
         return
     from grading.errors import NotFound
 
     where = "under run/" if prefix is None else f"under {prefix}"
-    raise NotFound(f"there are no runs {where}")
+    if not hidden:
+        raise NotFound(f"there are no runs {where}", "`gradespine streams` says what there is")
+    stream, reason = next(iter(hidden.items()))
+    if len(hidden) == 1:
+        raise NotFound(f"{stream} is hidden ({reason})", f"`gradespine unhide {stream}` lets it appear again")
+    raise NotFound(
+        f"all {len(hidden):,} runs {where} are hidden, {stream} ({reason}) first",
+        f"`gradespine unhide --prefix {prefix}` lets them appear again",
+    )
 
 
 def _ref(text: str) -> "GraderRef":

@@ -2,12 +2,13 @@
 
 import os
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
 
-from grading.cli import database, demo, graders, grades, recordings
+from grading.cli import database, demo, graders, grades, hiding, recordings
 from grading.cli.failures import Commands
 from grading.cli.session import Session
 
@@ -74,8 +75,8 @@ def _app() -> typer.Typer:
     made.command("import")(recordings.import_)
     made.command("streams")(recordings.streams)
     made.command("show")(recordings.show)
-    made.command("hide")(recordings.hide)
-    made.command("unhide")(recordings.unhide)
+    made.command("hide")(hiding.hide)
+    made.command("unhide")(hiding.unhide)
     made.add_typer(_graders(), name="grader", help="Ladders, each under a name and a version.")
     made.command("grade")(grades.grade)
     made.command("grades")(grades.grades)
@@ -115,5 +116,6 @@ app = _app()
 
 def main() -> None:
     """The console script. Ladders written in Python are found in the working folder too, behind what is installed."""
-    sys.path.append(os.getcwd())
+    with suppress(OSError):  # the working folder may be gone
+        sys.path.append(os.getcwd())
     app(prog_name="gradespine")

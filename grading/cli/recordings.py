@@ -1,5 +1,6 @@
-"""`gradespine import`, `streams`, `show`, `hide` and `unhide`: what is on the log."""
+"""`gradespine import`, `streams` and `show`: what is on the log."""
 
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -12,19 +13,29 @@ from grading.cli.session import session
 _LISTED: Final = 20  # of what is no recording, on a terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from grading.cli.output import Output
+    from grading.gradebook import Gradebook
     from grading.intake import ImportReport
+    from grading.intake_files import Skipped
+    from grading.twins import Twin
     from spine import Event
 
 
 def import_(
     context: typer.Context,
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Files, and folders with all that is in them.")],
+    # What cannot be read is refused by name, like any other bad file, and the rest is imported: it is not checked here.
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH", readable=False, help="Files, and folders with all that is in them."),
+    ],
     format: Annotated[
         str | None, typer.Option(metavar="F", help="Read named files as this format, whatever they look like.")
     ] = None,
     prefix: Annotated[
-        str | None, typer.Option(metavar="P", help="Names the source where a format (tau-bench) names no run.")
+        str | None,
+        typer.Option(metavar="NAME", help="Names the source of τ-bench results, which name no run."),
     ] = None,
 ) -> None:
     """Put recorded runs onto the log: τ-bench results and Inspect logs.
@@ -33,10 +44,14 @@ def import_(
     nothing, a run that grew gets its new events, and one that differs from what is recorded is refused. What is bad in
     a file is refused by name and the rest is imported: then the exit code is 1.
 
+    Inspect logs name their runs. τ-bench results do not: there the same run means the same bytes, or the same --prefix.
+    A results file that still grows therefore needs --prefix NAME from its first import on; without it every state of
+    the file is another source, and its runs are there twice.
+
     \b
     Examples:
       gradespine import logs/2026-03-02_ctf.eval
-      gradespine import results/ --prefix nightly-41
+      gradespine import results.json --prefix nightly-41
     """
     from grading.cli.output import Output
 
@@ -115,45 +130,16 @@ def show(
     out = Output()
     with session(context).gradebook() as gradebook:
         found = gradebook.events(stream, after=after, until=until, types=type or None)
-        if json:
-            for event in found:
-                out.json_line(_whole(event))
-            return
+        none = True
         while page := list(islice(found, 1000)):  # columns fit a page; memory does not grow with the stream
-            render.events(out, page)
-
-
-def hide(
-    context: typer.Context,
-    stream: Annotated[str, typer.Argument(metavar="STREAM", help="Its name, as `streams` has it.")],
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; it stays on the log.")],
-) -> None:
-    """Take a mistaken run out of every view and re-grade.
-
-    It stays on the log, and `unhide` brings it back.
-
-    \b
-    Example:
-      gradespine hide run/tau-bench/0c1f5a27d8e3/12/0 --reason "imported twice"
-    """
-    from grading.cli.output import Output
-
-    with session(context).gradebook() as gradebook:
-        new = gradebook.hide(stream, reason=reason)
-    Output().line(f"{stream} is hidden {'now' if new else 'already'}")
-
-
-def unhide(
-    context: typer.Context,
-    stream: Annotated[str, typer.Argument(metavar="STREAM", help="Its name, as `streams` has it.")],
-    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; it stays on the log.")] = None,
-) -> None:
-    """Let a hidden run appear again."""
-    from grading.cli.output import Output
-
-    with session(context).gradebook() as gradebook:
-        new = gradebook.show(stream, reason=reason)
-    Output().line(f"{stream} is shown again" if new else f"{stream} is not hidden")
+            none = False
+            if json:
+                for event in page:
+                    out.json_line(_whole(event))
+            else:
+                render.events(out, page)
+        if none:
+            _tell_nothing(out, gradebook, stream, type or [])
 
 
 def _tell_import(out: "Output", report: "ImportReport") -> None:
@@ -173,19 +159,52 @@ def _tell_import(out: "Output", report: "ImportReport") -> None:
         )
     for skipped in report.refused:
         out.remark(f"refused: {skipped.path}: {skipped.reason}", style="red")
-    if report.unrecognised:
-        out.remark(f"not recordings: {plural(len(report.unrecognised), 'file')}")
-        few = report.unrecognised[:_LISTED] if out.terminal else report.unrecognised
-        for skipped in few:
-            out.remark(f"  {skipped.path}: {skipped.reason}", style="dim")
-        if len(few) < len(report.unrecognised):
-            out.remark(f"  … and {len(report.unrecognised) - len(few):,} more", style="dim")
+    _tell_unrecognised(out, report.unrecognised)
+    if report.twin is not None:
+        _tell_twin(out, report.twin)
     events = plural(report.new_events, "new event")
     out.line(
         f"{plural(report.runs, 'run')}, {report.new_runs:,} of them new; {events}; {len(report.refused):,} refused"
     )
     if report.new_runs:
         out.hint("next: `gradespine grader add example:NAME`, `gradespine grade NAME --all`")
+
+
+def _tell_unrecognised(out: "Output", found: "Sequence[Skipped]") -> None:
+    from grading.cli.text import plural
+
+    if not found:
+        return
+    out.remark(f"not recordings: {plural(len(found), 'path')}")
+    few = found[:_LISTED] if out.terminal else found
+    for skipped in few:
+        out.remark(f"  {skipped.path}: {skipped.reason}", style="dim")
+    if len(few) < len(found):
+        out.remark(f"  … and {len(found) - len(few):,} more", style="dim")
+
+
+def _tell_nothing(out: "Output", gradebook: "Gradebook", stream: str, types: list[str]) -> None:
+    """Why nothing is shown of a stream that has events."""
+    from grading.cli.text import plural
+    from grading.suggestions import did_you_mean
+
+    there: Counter[str] = Counter(event.type for event in gradebook.events(stream))
+    missing = [type for type in types if type not in there]
+    if missing and len(missing) == len(types):
+        near = did_you_mean(missing[0], there)
+        out.remark(
+            f"{stream} has no event of type {' or '.join(missing)}{near or '; it has ' + ', '.join(sorted(there))}"
+        )
+    else:
+        out.remark(f"nothing is selected: {stream} has {plural(there.total(), 'event')}, seq 1 to {there.total()}")
+
+
+def _tell_twin(out: "Output", twin: "Twin") -> None:
+    out.remark(
+        f"{twin.path} began {twin.stream}, though {twin.known} is recorded too: a τ-bench file is known by its bytes,"
+        " or by --prefix. If these are the same runs, import the file with one --prefix NAME every time, and hide what"
+        f' is there twice: `gradespine hide --prefix {twin.prefix} --reason "imported again"`'
+    )
 
 
 def _whole(event: "Event") -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from grading.cli.text import clipped, compact
 from grading.gradebook import Gradebook
-from grading.queries import GradeRow
+from grading.rows import GradeRow
 from spine import Actor, Event
 
 _VALUE: Final = 240

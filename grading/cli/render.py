@@ -1,6 +1,7 @@
 """How events, grades and moves look to a person."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from rich.text import Text
@@ -8,9 +9,10 @@ from rich.text import Text
 from grading.cli.output import Column, Output, joined, styled
 from grading.cli.reference import departures, named, reference
 from grading.cli.text import clipped, compact, plural
-from grading.gradebook import ExplainedRung, Explanation, Gradebook
-from grading.queries import Coverage, GradeRow, RungRow
+from grading.explanations import ExplainedRung, Explanation
+from grading.gradebook import Gradebook
 from grading.regrade import GradeReport, Move
+from grading.rows import Coverage, GradeRow, RungRow, verdict
 from spine import Event
 
 _TELLING: Final = 240
@@ -20,11 +22,6 @@ _EVENTS: Final = 8  # of a rung's citations, so many are shown
 _STYLES: Final = {"passed": "green", "failed": "red", "broken": "magenta"}
 
 _Payload: TypeAlias = Mapping[str, Any]
-
-
-def verdict(passed: bool | None) -> str:
-    """`passed`, `failed` or `broken`: three outcomes, never two."""
-    return "broken" if passed is None else "passed" if passed else "failed"
 
 
 def shown(word: str) -> Text:
@@ -69,16 +66,14 @@ def grade_rows(rows: Sequence[GradeRow], *, history: bool) -> tuple[list[Column]
         Column("verdict"),
         Column("score", right=True),
         Column("rungs", right=True),
-        *([Column("current")] if history else []),
+        *([Column("current"), Column("recorded")] if history else []),
         Column("note", wide=True, optional=True),
     ]
     cells: list[list[str | Text]] = []
     for row in rows:
         rungs = "-" if row.reached is None else f"{row.reached}/{len(row.rungs)}"
-        current = ["yes" if row.current else ""] if history else []
-        cells.append(
-            [row.stream, grader_of(row), shown(verdict(row.passed)), score(row.score), rungs, *current, note(row)]
-        )
+        current = ["yes" if row.current else "", f"{row.recorded:%Y-%m-%d %H:%M:%SZ}"] if history else []
+        cells.append([row.stream, grader_of(row), shown(row.verdict), score(row.score), rungs, *current, note(row)])
     return columns, cells
 
 
@@ -111,6 +106,25 @@ def report_line(report: GradeReport) -> str:
     return f"{grader}: {plural(report.runs, 'run')}: {tally(report.passed, report.failed, report.broken)}{already}"
 
 
+def broken(out: Output, report: GradeReport) -> None:
+    """Why how many runs could not be graded, and what to do next; for a person, also where nobody looks on."""
+    if report.example is not None:
+        codes = ", ".join(f"{count:,} {code}" for code, count in report.codes.most_common())
+        out.remark(f"broken: {codes}; where: `gradespine explain {report.example}`")
+
+
+def hidden(out: Output, found: Mapping[str, str], prefix: str) -> None:
+    """That runs of a prefix are hidden, and how they come back."""
+    for stream, reason in islice(found.items(), 1):
+        if len(found) == 1:
+            out.remark(f"{stream} is hidden ({reason}): `gradespine unhide {stream}` lets it appear again")
+        else:
+            out.remark(
+                f"{len(found):,} runs under {prefix} are hidden, {stream} ({reason}) first:"
+                f" `gradespine unhide --prefix {prefix}` lets them appear again"
+            )
+
+
 def coverage(out: Output, found: Sequence[Coverage]) -> None:
     """A line for every grader."""
     for one in found:
@@ -131,7 +145,7 @@ def explanation(out: Output, why: Explanation, gradebook: Gradebook) -> None:
         return
     points = f"score {score(grade.score)} ({grade.attained:g} of {grade.total:g})"
     rungs = f"{grade.reached} of {plural(len(grade.rungs), 'rung')} passed"
-    out.line(joined(head, shown(verdict(grade.passed)), f", {points}, {rungs}, {through}"), hanging=2)
+    out.line(joined(head, shown(grade.verdict), f", {points}, {rungs}, {through}"), hanging=2)
     expected = reference(gradebook, grade)
     for explained in why.rungs:
         out.line()
@@ -157,7 +171,7 @@ def _rung(out: Output, explained: ExplainedRung, expected: Event | None) -> None
 def moves(out: Output, moved: Sequence[Move], gradebook: Gradebook, *, limit: int | None = None) -> None:
     """What a re-grade moved: the rungs that did it, and the events that either side cites for them."""
     for move in moved[:limit]:
-        before, after = (f"{verdict(row.passed)} {score(row.score)}" for row in (move.before, move.after))
+        before, after = (f"{row.verdict} {score(row.score)}" for row in (move.before, move.after))
         out.line(joined(styled(move.stream, "bold"), f"  {before} → ", styled(after, _style(move.after))), indent=2)
         for flip in move.flips:
             out.line(
@@ -185,7 +199,7 @@ def moved_counts(moved: Sequence[Move]) -> str:
     """`5 runs moved: 3 failed → passed, 2 passed → failed`, every kind counted."""
     counts: dict[str, int] = {}
     for move in moved:
-        before, after = verdict(move.before.passed), verdict(move.after.passed)
+        before, after = move.before.verdict, move.after.verdict
         kind = f"{before} → {after}" if before != after else f"{before} as before, other score or rungs"
         counts[kind] = counts.get(kind, 0) + 1
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
@@ -205,7 +219,7 @@ def _word(rung: RungRow) -> str:
 
 
 def _style(row: GradeRow) -> str:
-    return _STYLES[verdict(row.passed)]
+    return _STYLES[row.verdict]
 
 
 def _seq_of(where: str) -> int | None:
@@ -215,7 +229,11 @@ def _seq_of(where: str) -> int | None:
 
 
 def _started(payload: _Payload) -> str:
-    return f"{payload['agent']} ({payload['model']}) on {payload['case']} of {payload['task']}"
+    """`smith (gpt-9) on 7 of airline`; a recording that names no agent and no model leaves `case 7 of airline`."""
+    agent, model, case = payload["agent"], payload["model"], payload["case"]
+    who = f"{agent} ({model})" if agent and model else agent or model
+    what = f"{case} of {payload['task']}" if payload["task"] else case
+    return f"{who} on {what}" if who else f"case {what}"
 
 
 def _called(payload: _Payload) -> str:

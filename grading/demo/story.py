@@ -51,8 +51,8 @@ class Story:
 
     def call(self, tool: str, arguments: Mapping[str, Any], result: Any, error: str | None = None) -> None:
         """The agent calls a tool, and gets its result or its error."""
-        call_id = self._events.call(tool, dict(arguments), None, self._later(12))
-        self._events.returned(call_id, tool, result, error, self._later(8))
+        call = self._events.call(tool, dict(arguments), None, self._later(12))
+        self._events.returned(call, result, error=error, time=self._later(8))
 
     def finish(self, status: str = "completed", reason: str | None = None) -> Recording:
         """The run ends; returns it whole."""

@@ -11,6 +11,8 @@ more event could do, for an untrusted writer must be able neither to satisfy a c
 - One that is both (`count exactly`, `compare` as `same`) has to hold twice likewise.
 - `none_of` turns this round for what it holds: whatever it forbids counts when it is there among the believed events or
   among all of them; an `absent` in it looks for something, and believes only who may be believed.
+- Which `tool.returned` answers which `call` can be in doubt only where an id was used twice, or returned without a
+  call: what looks for something then sees no answer, what guards a limit sees every possible one.
 - `want` of a `compare` is a reference: believed events only, wherever it stands.
 """
 
@@ -76,6 +78,9 @@ def start(leaf: Leaf, context: Context, *, negated: bool) -> Running:
 def _views(leaf: Leaf, *, negated: bool) -> list[View]:
     if leaf.demand is (Demand.LIMIT if negated else Demand.PRESENCE):
         return [View.BELIEVED]
+    pairs = any(selector.tools is not None for selector in leaf.selectors)
+    if pairs:
+        return [View.BELIEVED, View.EVERYONE]  # which return answers which call is seen differently, whoever is trusted
     if all(selector.trust is not None for selector in leaf.selectors):
         return [View.BELIEVED]
     grows = all(selector.latest_by is None and selector.pick is None for selector in leaf.selectors)

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Final, TypeAlias
 from grading.budget import BUDGET, Budget, OutOfBudget, Work
 from grading.checks import Reducer, Verdict, run_over
 from grading.errors import BrokenCode, CheckBroken
-from grading.evidence import NAMED_ONLY, Evidence
+from grading.evidence import Evidence
 from grading.kinds.agreement import CompareCheck
 from grading.kinds.base import Running, cited, settle, start
 from grading.kinds.order import SequenceCheck, WithinCheck
 from grading.kinds.presence import AbsentCheck, AnswerCheck, CountCheck, EventCheck, LastCheck
 from grading.selectors import Context
+from grading.trust import NAMED_ONLY
 from spine import Event
 
 

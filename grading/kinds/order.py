@@ -9,6 +9,7 @@ from grading.checks import Verdict
 from grading.kinds.base import Demand, Running, seqs_of
 from grading.selectors import Context, Entry, Selection, Selector, View, readable
 from spine import Event
+from spine.canonical import MAX_INTEGER
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,4 +129,7 @@ class WithinRunning:
 
     @property
     def _limit(self) -> float:
-        return self._check.limit if self._check.unit is Unit.EVENTS else round(self._check.limit * 1_000_000)
+        if self._check.unit is Unit.EVENTS:
+            return self._check.limit
+        microseconds = self._check.limit * 1_000_000
+        return microseconds if microseconds > MAX_INTEGER else round(microseconds)

@@ -55,11 +55,11 @@ class _Reading:
         number = _NUMBER.match(self.text, self.at)
         if number:
             self.at = number.end()
-            return self.nodes.scalar(_number(number), steps)
+            return self.nodes.scalar(_number(number), steps, number.group())
         for word, value in _WORDS.items():
             if self.text.startswith(word, self.at):
                 self.at += len(word)
-                return value
+                return self.nodes.scalar(value, steps, word)
         raise self.wrong(steps, "a value is missing here, or is none of JSON's")
 
     def _object(self, steps: Steps) -> dict[str, Any]:

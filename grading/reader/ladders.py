@@ -51,7 +51,7 @@ def _check_language(value: Any, place: Place) -> None:
 def _read_name(whole: Object, key: str) -> str:
     value, place = whole.value[key], whole.at(key)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        raise place.refusal(f'{key} is text: put it in quotes, as in {key}: "{value}"')
+        raise place.refusal(f'{key} is text: put it in quotes, as in {key}: "{place.as_written(value)}"')
     name = text(value, place, key)
     if not is_name(name):
         raise place.refusal(f"{name!r} cannot be the {key}: {NAME_RULE}")

@@ -31,8 +31,11 @@ class Nodes:
             return self.root.at(*steps).refusal(reason)
         return InvalidLadder(reason, path=self.root.at(*steps).path, source=self.root.source, line=line)
 
-    def scalar(self, value: Any, steps: Steps) -> Any:
-        """The value. Raises InvalidLadder for what JSON, or everyone's reading of it, cannot hold."""
+    def scalar(self, value: Any, steps: Steps, written: str = "") -> Any:
+        """The value, which the text has as `written`. Raises InvalidLadder for what JSON, or everyone's reading of it,
+        cannot hold."""
+        if written and not isinstance(value, str):
+            self.root.written[steps] = written
         if isinstance(value, int) and not -MAX_INTEGER <= value <= MAX_INTEGER:
             raise self.refusal(steps, "an integer beyond ±(2^53 − 1); write it as text, in quotes")
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):

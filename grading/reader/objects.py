@@ -83,7 +83,8 @@ class Object:
 def text(value: Any, place: Place, what: str) -> str:
     """Raises InvalidLadder for what is not text."""
     if not isinstance(value, str):
-        hint = "" if value is None or isinstance(value, dict | list) else "; put it in quotes"
+        quotable = value is not None and not isinstance(value, dict | list)
+        hint = f'; put it in quotes: "{place.as_written(value)}"' if quotable else ""
         raise place.refusal(f"{what} is text: {not_a(value, 'string')}{hint}")
     return value
 

@@ -18,7 +18,7 @@ from spine.vocabulary import is_service
 SELECTOR_KEYS: Final = ("type", "call", "trust", "latest_by", "where", "pick")
 EXPECTED_KEYS: Final = ("expected", "where", "take")
 
-_TYPE: Final = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)*")
+_TYPE: Final = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+")
 _MAX_TYPE: Final = 128
 
 Trust = frozenset[Actor] | None
@@ -77,9 +77,9 @@ def _read_types(whole: Object) -> tuple[str, ...]:
 
 
 def _read_tools(whole: Object) -> tuple[str, ...]:
-    tools = texts(whole.value["call"], whole.at("call"), "call")
-    if tools == ("*",):
+    if whole.value["call"] == "*":
         return ()
+    tools = texts(whole.value["call"], whole.at("call"), "call")
     if "*" in tools or "" in tools:
         raise _tools_refusal(whole)
     return tools

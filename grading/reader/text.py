@@ -1,5 +1,6 @@
 """The text of a document, YAML or JSON, as a JSON value with the line of every node."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,16 +14,23 @@ MAX_TEXT: Final = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
+    """The value, and its place: where each of its nodes stands."""
+
     value: Any
-    lines: dict[Steps, int]
+    root: Place
+
+    @property
+    def lines(self) -> Mapping[Steps, int]:
+        return self.root.lines
 
 
 def parse(text: str | bytes, source: str = "") -> Parsed:
     """The document. One whose first character that is no white space is `{` is strict JSON, any other is YAML."""
     decoded = _decoded(text, source)
     lines: dict[Steps, int] = {}
+    root = Place(source, lines)
     read = read_json if decoded.lstrip().startswith("{") else read_yaml
-    return Parsed(read(decoded, Place(source, lines), lines), lines)
+    return Parsed(read(decoded, root, lines), root)
 
 
 def _decoded(text: str | bytes, source: str) -> str:

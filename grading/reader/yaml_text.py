@@ -71,7 +71,8 @@ class _Reading:
         self._nodes.enter(steps, _line(event))
         self._check_bare(event, steps)
         if isinstance(event, yaml.ScalarEvent):
-            return self._nodes.scalar(resolve(event.value) if event.style is None else event.value, steps)
+            value = resolve(event.value) if event.style is None else event.value
+            return self._nodes.scalar(value, steps, event.value)
         if isinstance(event, yaml.SequenceStartEvent):
             return self._sequence(steps)
         return self._mapping(steps)

@@ -13,23 +13,17 @@ from typing import Any, Final, NamedTuple
 
 from spine.importers.inspect_text import Attachments, identity, moment, objects, text_of
 from spine.importers.json_values import Unreadable
-from spine.importers.recording import RunEvents
+from spine.importers.recording import CallRef, RunEvents
 
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 _SCORERS: Final = frozenset({"scorer", "scorers"})
 _STRUCTURE: Final = frozenset({"span_begin", "span_end", "step", "sample_init", "state"})
 
 
-class _Call(NamedTuple):
-    source_id: Any
-    call_id: str
-    tool: str
-
-
 class _Return(NamedTuple):
     """What a call gave back, and when."""
 
-    call: _Call
+    call: CallRef
     result: Any
     error: Any
     time: datetime | None
@@ -47,7 +41,7 @@ class Transcript:
         self._attachments = attachments
         self._pool = pool
         self._said: Counter[str] = Counter()
-        self._open: list[_Call] = []
+        self._open: list[CallRef] = []
         self._called: set[Any] = set()
         self._answered: set[Any] = set()
         self._held: list[_Return] = []
@@ -124,12 +118,12 @@ class Transcript:
             self._called.add(identity(call.get("id")))
             self._open.append(self._call(call, time))
 
-    def _call(self, call: Mapping[str, Any], time: datetime | None) -> _Call:
+    def _call(self, call: Mapping[str, Any], time: datetime | None) -> CallRef:
         tool = call.get("function")
         if not isinstance(tool, str):
             raise Unreadable("a call without the name of its tool")
         arguments = self._attachments.resolved(call.get("arguments"))
-        return _Call(identity(call.get("id")), self._run.call(tool, arguments, identity(call.get("id")), time), tool)
+        return self._run.call(tool, arguments, identity(call.get("id")), time)
 
     def _tool(self, event: Mapping[str, Any]) -> None:
         source_id = identity(event.get("id"))
@@ -163,7 +157,7 @@ class Transcript:
         call = self._taken(source_id)
         if call is None and not self._followed:  # no call of it will come: the messages are all there is
             tool = message.get("function")
-            call = _Call(source_id, self._run.orphan(), tool if isinstance(tool, str) else "")
+            call = self._run.orphan(source_id, tool if isinstance(tool, str) else "")
         if call is not None:
             self._answered.add(source_id)
             text = text_of(self._attachments.resolved(message.get("content")), self._run)
@@ -177,10 +171,10 @@ class Transcript:
                 self._return(held)
 
     def _return(self, found: _Return) -> None:
-        self._run.returned(found.call.call_id, found.call.tool, found.result, found.error, found.time)
+        self._run.returned(found.call, found.result, error=found.error, time=found.time)
         self.last = found.time or self.last
 
-    def _taken(self, source_id: Any) -> _Call | None:
+    def _taken(self, source_id: Any) -> CallRef | None:
         """The earliest call of this id that has no answer yet; from here on it has one."""
         found = next((call for call in self._open if call.source_id == source_id), None)
         if found is not None:

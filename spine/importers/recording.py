@@ -61,6 +61,15 @@ class Importer(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class CallRef:
+    """A tool call of a run: the source's id, which may repeat in the run, and the one that was minted for it."""
+
+    source_id: Any
+    call_id: str
+    tool: str
+
+
 class RunEvents:
     """The events of one run as they are found. Payloads are adapted, ids are derived, call ids are minted here."""
 
@@ -84,28 +93,36 @@ class RunEvents:
             actor = Actor.AGENT if role == "assistant" else Actor.HUMAN
             self.add("message.sent", {"role": role, "content": text}, actor, time)
 
-    def call(self, tool: str, arguments: Any, source_id: Any, time: datetime | None = None) -> str:
-        """A tool call; returns its call_id. The source's own id may repeat in a run, so it is only kept beside."""
-        self._calls += 1
-        call_id = f"c{self._calls}"
-        payload = {"call_id": call_id, "tool": tool, "arguments": arguments, "source_call_id": source_id}
+    def call(self, tool: str, arguments: Any, source_id: Any, time: datetime | None = None) -> CallRef:
+        """A tool call. The source's own id may repeat in a run, so it is only kept beside."""
+        call = self._numbered(source_id, tool)
+        payload = {"call_id": call.call_id, "tool": tool, "arguments": arguments, "source_call_id": source_id}
         self.add("tool.called", payload, Actor.AGENT, time)
-        return call_id
+        return call
 
     def leave_out(self, kind: str | None) -> None:
         """Count something of this kind that has no place in the mapping."""
         self.tally[f"left_out_{kind if kind and _KIND.fullmatch(kind) else 'other'}"] += 1
 
-    def orphan(self) -> str:
-        """A call_id for an answer to a call that the source does not hold."""
+    def orphan(self, source_id: Any, tool: str) -> CallRef:
+        """A call that the source does not hold, for the answer to it that it does."""
         self.tally["answer_without_call"] += 1
-        self._calls += 1
-        return f"c{self._calls}"
+        return self._numbered(source_id, tool)
 
-    def returned(self, call_id: str, tool: str, result: Any, error: Any = None, time: datetime | None = None) -> None:
+    def returned(self, call: CallRef, result: Any, *, error: Any = None, time: datetime | None = None) -> None:
         """What a call gave back."""
-        payload = {"call_id": call_id, "tool": tool, "result": result, "error": error}
+        payload = {
+            "call_id": call.call_id,
+            "tool": call.tool,
+            "result": result,
+            "error": error,
+            "source_call_id": call.source_id,
+        }
         self.add("tool.returned", payload, Actor.SYSTEM, time)
+
+    def _numbered(self, source_id: Any, tool: str) -> CallRef:
+        self._calls += 1
+        return CallRef(source_id, f"c{self._calls}", tool)
 
     def recording(self, where: str) -> Recording:
         """The run with all its events."""

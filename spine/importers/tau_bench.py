@@ -1,5 +1,6 @@
 """τ-bench results: a JSON list of runs (or one run), each with its task, its reward and an OpenAI chat."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any, Final
 from spine.events import Actor
 from spine.importers.json_stream import JsonStream, Piece
 from spine.importers.json_values import Unreadable, adapted, parse, parse_lenient
-from spine.importers.recording import MAX_RUN, Recording, Refusal, RunEvents, readable, source_of, stream_name
+from spine.importers.recording import MAX_RUN, CallRef, Recording, Refusal, RunEvents, readable, source_of, stream_name
 from spine.importers.sniffing import keys_of_first_object
 
 _MARKS: Final = frozenset({"traj", "info", "reward"})
@@ -67,7 +68,7 @@ def _events(record: Mapping[str, Any], prefix: str, task: str, trial: str) -> Ru
     started = {"agent": "", "model": "", "task": TauBench.format, "case": task, "source": source_of(run.stream)}
     run.add("run.started", started, Actor.SYSTEM)
     if info.get("task") is not None:
-        run.add("case.expected", _expected(_object(info["task"], "info.task")), Actor.SYSTEM)
+        run.add("case.expected", _expected(_object(info["task"], "info.task"), run), Actor.SYSTEM)
     _add_messages(run, _list(record.get("traj"), "traj"))
     run.add("run.finished", _finish(info), Actor.SYSTEM)
     reward = record.get("reward")
@@ -77,20 +78,28 @@ def _events(record: Mapping[str, Any], prefix: str, task: str, trial: str) -> Ru
     return run
 
 
-def _expected(task: Mapping[str, Any]) -> dict[str, Any]:
+def _expected(task: Mapping[str, Any], run: RunEvents) -> dict[str, Any]:
     actions = [_object(action, "an action") for action in _list(task.get("actions"), "info.task.actions")]
     return {
         "actions": [
             {"tool": action.get("name"), "arguments": action.get("kwargs", action.get("arguments"))}
             for action in actions
         ],
-        "outputs": _list(task.get("outputs") or [], "info.task.outputs"),
+        "outputs": [_as_text(output, run) for output in _list(task.get("outputs") or [], "info.task.outputs")],
     }
+
+
+def _as_text(output: Any, run: RunEvents) -> str:
+    """An output that is looked for in what the agent says: text; a number is looked for as it is written."""
+    if isinstance(output, str):
+        return output
+    run.tally["output_as_text"] += 1
+    return json.dumps(output)
 
 
 def _add_messages(run: RunEvents, messages: list[Any]) -> None:
     # Ids repeat inside a run, so an answer belongs to the earliest call of its id that has none yet.
-    waiting: list[tuple[Any, str, str]] = []
+    waiting: list[CallRef] = []
     for number, found in enumerate(messages):
         message = _object(found, f"traj[{number}]")
         role = message.get("role")
@@ -104,13 +113,12 @@ def _add_messages(run: RunEvents, messages: list[Any]) -> None:
         waiting.extend(_add_call(run, _object(call, "a call")) for call in calls)
 
 
-def _add_call(run: RunEvents, call: Mapping[str, Any]) -> tuple[Any, str, str]:
+def _add_call(run: RunEvents, call: Mapping[str, Any]) -> CallRef:
     function = _object(call.get("function"), "the function of a call")
     name = function.get("name")
     if not isinstance(name, str):
         raise Unreadable("a call without the name of its tool")
-    call_id = run.call(name, _arguments(function.get("arguments"), run), call.get("id"))
-    return call.get("id"), call_id, name
+    return run.call(name, _arguments(function.get("arguments"), run), call.get("id"))
 
 
 def _arguments(given: Any, run: RunEvents) -> Any:
@@ -127,14 +135,14 @@ def _arguments(given: Any, run: RunEvents) -> Any:
     return given
 
 
-def _add_answer(run: RunEvents, message: Mapping[str, Any], waiting: list[tuple[Any, str, str]]) -> None:
+def _add_answer(run: RunEvents, message: Mapping[str, Any], waiting: list[CallRef]) -> None:
     source_id = message.get("tool_call_id")
-    found = next((call for call in waiting if call[0] == source_id), None)
+    found = next((call for call in waiting if call.source_id == source_id), None)
     if found is None:
-        found = (source_id, run.orphan(), _text(message.get("name"), "the name of a tool"))
+        found = run.orphan(source_id, _text(message.get("name"), "the name of a tool"))
     else:
         waiting.remove(found)
-    run.returned(found[1], found[2], message.get("content"))
+    run.returned(found, message.get("content"))
 
 
 def _finish(info: Mapping[str, Any]) -> dict[str, Any]:

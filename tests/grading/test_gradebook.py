@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from grading.errors import GraderConflict, NotFound
+from grading.evidence import MapEvidence, StreamEvidence
 from grading.gradebook import Gradebook
 from grading.graders import Grader, GraderRef
 from grading.grades import record
 from grading.ladders import Ladder, Milestone, Mode
 from grading.projector import Grades
-from spine import Actor, NewEvent, SqlLog, projection
+from spine import Actor, InvalidInput, NewEvent, SqlLog, projection
 
 LADDER: dict[str, Any] = {
     "gradespine": 1,
@@ -162,8 +163,75 @@ def test_a_plan_says_what_is_done_and_writes_nothing(book: Gradebook) -> None:
 
     plan = book.plan_regrade(EXPLOIT)
 
-    assert (plan.active, plan.runs, plan.events, plan.done) == ("1", 3, 5, 1)
+    assert (plan.active, plan.runs, plan.events, plan.done, plan.ungraded) == ("1", 3, 5, 1, 0)
     assert book.log.position() == before
+
+
+def test_a_regrade_counts_the_runs_that_the_version_before_never_graded(book: Gradebook) -> None:
+    book.add_grader(version("1"))
+    book.grade(EXPLOIT, streams=["run/full"])
+    book.add_grader(version("2", flag="FLAG{y}"))
+
+    plan = book.plan_regrade(EXPLOIT)
+    report = book.regrade(EXPLOIT)
+
+    assert (plan.ungraded, report.ungraded) == (2, 2)
+    assert [move.stream for move in report.moved] == ["run/full"]
+
+
+def test_history_is_in_the_order_of_recording_within_a_run(book: Gradebook) -> None:
+    other = Grader.from_document({**LADDER, "ladder": "another"})
+    book.add_grader(version("1"))
+    book.add_grader(other)
+    book.grade(EXPLOIT, streams=["run/full"])
+    book.grade(other.ref, streams=["run/full"])
+    book.add_grader(version("2", flag="no"))
+    book.regrade(EXPLOIT, prefix="run/full")
+
+    rows = list(book.grades(history=True, prefix="run/full"))
+
+    assert [(row.grader, row.version) for row in rows] == [("exploit", "1"), ("another", "1"), ("exploit", "2")]
+    assert [row.seq for row in rows] == sorted(row.seq for row in rows)
+    assert [row.verdict for row in rows] == ["passed", "passed", "failed"]
+
+
+def test_hiding_is_for_several_runs_at_once_all_or_none(book: Gradebook) -> None:
+    with pytest.raises(NotFound, match="there is no stream run/nine"):
+        book.hide(["run/full", "run/nine"], reason="x")
+    assert book.hidden() == {}
+
+    done = book.hide(["run/full", "run/full"], prefix="run/pa", reason="x")
+
+    assert done.changed == ("run/full", "run/part")
+    assert book.hidden() == {"run/full": "x", "run/part": "x"}
+    assert book.show([], prefix="run/").changed == ("run/full", "run/part")
+
+
+@pytest.mark.parametrize("chosen", [{"streams": ["grader/exploit"]}, {"streams": [], "prefix": "grader/ex"}])
+def test_a_stream_of_the_service_cannot_be_hidden(book: Gradebook, chosen: dict[str, Any]) -> None:
+    book.add_grader(version("1"))
+
+    with pytest.raises(NotFound, match=r"grader/ex.* is a stream of the service"):
+        book.hide(**chosen, reason="x")
+
+    assert set(book.hide([], prefix="", reason="all of it").changed) == {"run/full", "run/none", "run/part"}
+
+
+@pytest.mark.parametrize("reason", ["", " \n"])
+def test_hiding_needs_a_reason(book: Gradebook, reason: str) -> None:
+    with pytest.raises(InvalidInput, match="reason: is empty"):
+        book.hide("run/full", reason=reason)
+    with pytest.raises(InvalidInput, match="reason: is empty"):
+        book.show("run/full", reason=reason)
+
+
+def test_a_grader_that_only_unregistered_ladders_have_is_known(book: Gradebook) -> None:
+    ladder = Ladder("by-hand", Mode.CUMULATIVE, [Milestone("always", lambda evidence: (True, "yes"))])
+    record(book.log, "run/full", ladder.grade(StreamEvidence(book.log, "run/full")))
+
+    assert [row.stream for row in book.grades(grader=GraderRef("by-hand"))] == ["run/full"]
+    with pytest.raises(NotFound, match=r"there is no grader by-had; did you mean by-hand\?"):
+        book.grades(grader=GraderRef("by-had"))
 
 
 def test_what_cannot_be_graded_is_broken_and_no_zero(book: Gradebook) -> None:
@@ -191,8 +259,8 @@ def test_a_hidden_stream_disappears_from_views_and_stays_on_the_log(book: Gradeb
     book.add_grader(version("1"))
     book.grade(EXPLOIT, everything=True)
 
-    assert book.hide("run/none", reason="imported by mistake")
-    assert not book.hide("run/none", reason="again")
+    assert book.hide("run/none", reason="imported by mistake").changed == ("run/none",)
+    assert book.hide("run/none", reason="again").already == ("run/none",)
 
     assert [row[0] for row in board(book)] == ["run/full", "run/part"]
     assert [row[0] for row in board(book, history=True)] == ["run/full", "run/part"]
@@ -202,8 +270,8 @@ def test_a_hidden_stream_disappears_from_views_and_stays_on_the_log(book: Gradeb
     with pytest.raises(NotFound, match="hidden"):
         book.grade(EXPLOIT, streams=["run/none"])
 
-    assert book.show("run/none")
-    assert not book.show("run/none")
+    assert book.show("run/none").changed == ("run/none",)
+    assert book.show("run/none").already == ("run/none",)
     assert len(board(book)) == 3
 
 
@@ -240,10 +308,13 @@ def test_explaining_cites_the_events(book: Gradebook) -> None:
 def test_what_does_not_exist_is_named(book: Gradebook) -> None:
     book.add_grader(version("1"))
 
-    with pytest.raises(NotFound, match=r"there is no stream run/ful; near it: run/full, run/none, run/part"):
+    with pytest.raises(NotFound, match=r"there is no stream run/ful; did you mean run/full\?"):
         book.explain("run/ful")
-    with pytest.raises(NotFound, match=r"run/full has no grade: run `gradespine grade NAME run/full`"):
+    with pytest.raises(NotFound, match=r"there is no stream other/thing$"):
+        book.explain("other/thing")
+    with pytest.raises(NotFound, match=r"run/full has no grade$") as raised:
         book.explain("run/full")
+    assert raised.value.next == "`gradespine grade NAME run/full` makes one"
     with pytest.raises(NotFound, match="there is no grader nobody"):
         book.grade(GraderRef("nobody"), everything=True)
     with pytest.raises(NotFound, match=r"exploit@9; registered: 1"):
@@ -253,8 +324,6 @@ def test_what_does_not_exist_is_named(book: Gradebook) -> None:
 
 
 def test_an_unregistered_ladder_ranks_below_a_registered_one(book: Gradebook) -> None:
-    from grading.evidence import MapEvidence, StreamEvidence
-
     ladder = Ladder("exploit", Mode.CUMULATIVE, [Milestone("always", lambda evidence: (True, "yes"))])
     record(book.log, "run/full", ladder.grade(StreamEvidence(book.log, "run/full")))
     assert board(book) == [("run/full", None, True, 1.0)]
@@ -280,4 +349,4 @@ def test_rebuilding_gives_the_same_board(book: Gradebook) -> None:
 
     assert reached == book.log.position()
     assert (list(book.grades(history=True)), book.coverage(), book.hidden()) == before
-    assert projection.lag(book.log, Grades()) == 0
+    assert projection.lag(book.log, Grades(book.log)) == 0

@@ -14,6 +14,7 @@ from grading import graders
 from grading.evidence import MapEvidence, StreamEvidence
 from grading.graders import Grader, GraderRef
 from grading.grades import record
+from grading.ladders import Ladder, Milestone, Mode
 from grading.projector import Grades
 from grading.tables import metadata
 from spine import Actor, NewEvent, RestoreDetected, SqlLog, open_log, projection
@@ -71,7 +72,7 @@ def visibility(stream: str, type: str) -> Step:
 
 
 def catch_up(log: SqlLog) -> None:
-    projection.catch_up(log, Grades())
+    projection.catch_up(log, Grades(log))
 
 
 streams, versions = st.sampled_from(STREAMS), st.sampled_from(VERSIONS)
@@ -118,7 +119,7 @@ def test_rebuilt_equals_caught_up(
         caught_up = tables(log)
 
         monkeypatch.undo()
-        projection.rebuild(log, Grades())
+        projection.rebuild(log, Grades(log))
 
         assert tables(log) == caught_up
 
@@ -126,7 +127,7 @@ def test_rebuilt_equals_caught_up(
 def test_a_raised_version_starts_anew(sql_log: SqlLog) -> None:
     register("1")(sql_log)
     catch_up(sql_log)
-    newer = Grades()
+    newer = Grades(sql_log)
     newer.version = 2
 
     assert projection.lag(sql_log, newer) == sql_log.position()
@@ -147,8 +148,8 @@ def test_a_restored_database_is_noticed(tmp_path: Path) -> None:
         with pytest.raises(RestoreDetected, match="gradespine rebuild"):
             catch_up(log)
 
-        projection.rebuild(log, Grades())
-        assert projection.lag(log, Grades()) == 0
+        projection.rebuild(log, Grades(log))
+        assert projection.lag(log, Grades(log)) == 0
 
 
 def test_what_an_agent_writes_behind_append_is_believed_by_no_view(tmp_path: Path) -> None:
@@ -170,7 +171,92 @@ def test_progress_reaches_the_end(sql_log: SqlLog) -> None:
     register("1")(sql_log)
     seen: list[tuple[int, int]] = []
 
-    projection.rebuild(sql_log, Grades(), progress=lambda at, of: seen.append((at, of)))
+    projection.rebuild(sql_log, Grades(sql_log), progress=lambda at, of: seen.append((at, of)))
 
     assert seen[-1] == (2, 2)
     assert graders.active(sql_log, "counting").ref == GraderRef("counting", "1")
+
+
+def summary_of(log: SqlLog, stream: str) -> dict[str, Any]:
+    [event] = log.read(stream, types=["grade.summary"])
+    return dict(event.payload)
+
+
+@pytest.fixture
+def graded(sql_log: SqlLog) -> SqlLog:
+    """One run with a grade, another one without."""
+    register("1")(sql_log)
+    act("run/a", "1")(sql_log)
+    act("run/b", "2")(sql_log)
+    grade("run/a", "1")(sql_log)
+    return sql_log
+
+
+def forge(log: SqlLog, stream: str, type: str, payload: dict[str, Any]) -> None:
+    log.append(stream, [NewEvent(type, payload, actor=Actor.SYSTEM)])
+
+
+def test_only_whole_grades_on_their_own_stream_are_believed(graded: SqlLog) -> None:
+    summary = summary_of(graded, "run/a")
+    forge(graded, "run/b", "grade.summary", summary)
+    forge(graded, "run/b", "grade.summary", summary | {"rungs": 5})
+    forge(graded, "run/a", "grade.summary", summary | {"passed": False, "score": 0.5})
+    evidence = summary["evidence"] | {"through_seq": 10**9}
+    forge(graded, "run/a", "grade.summary", summary | {"evidence": evidence})
+    broken = {key: summary[key] for key in ("grade_id", "ladder", "grader", "evidence")}
+    forge(graded, "run/b", "grade.broken", broken | {"code": "wrong_type", "milestone": "n", "where": "x"})
+
+    catch_up(graded)
+
+    rows = tables(graded)
+    assert [(row[1], row[9]) for row in rows["grades"]] == [("run/a", True)]
+    assert len(rows["rungs"]) == 2
+
+
+def test_graders_are_believed_on_their_own_stream_and_activated_once_registered(graded: SqlLog) -> None:
+    [registered] = graded.read("grader/counting", types=["grader.registered"])
+    forge(graded, "run/a", "grader.registered", dict(registered.payload) | {"version": "9"})
+    forge(graded, "run/a", "grader.activated", {"name": "counting", "version": "9"})
+    forge(graded, "grader/counting", "grader.activated", {"name": "counting", "version": "9"})
+
+    catch_up(graded)
+
+    assert [(row[1], row[5]) for row in tables(graded)["graders"]] == [("1", True)]
+
+
+def test_text_that_one_database_refuses_stops_no_board(graded: SqlLog) -> None:
+    visibility("run/b", "stream.hidden")(graded)
+    graded.append("run/b", [NewEvent("stream.hidden", {"reason": "a\0b"}, actor=Actor.HUMAN)])
+    detail = Ladder("nul", Mode.CUMULATIVE, [Milestone("first", lambda evidence: (True, "a\0b"))])
+    record(graded, "run/a", detail.grade(MapEvidence([])))
+
+    catch_up(graded)
+
+    assert tables(graded)["hidden_streams"] == [("run/b", "a\ufffdb")]
+    assert "a\ufffdb" in {row[7] for row in tables(graded)["rungs"]}
+
+
+def test_following_never_goes_back(graded: SqlLog) -> None:
+    """Another process has moved the projection further than the head this one saw."""
+    head = graded.position()
+    visibility("run/b", "stream.hidden")(graded)
+    catch_up(graded)
+    behind = _Behind(graded, head)
+
+    projection.catch_up(behind, Grades(graded))  # type: ignore[arg-type]
+
+    assert projection.lag(graded, Grades(graded)) == 0
+
+
+class _Behind:
+    """A log as it was when this process looked at its head."""
+
+    def __init__(self, log: SqlLog, head: int) -> None:
+        self._log, self._head = log, head
+        self.database = log.database
+
+    def position(self) -> int:
+        return self._head
+
+    def read_all(self, **bounds: Any) -> Any:
+        return self._log.read_all(**bounds)

@@ -52,7 +52,7 @@ def test_a_python_grader_is_registered_and_rebuilt(attribute: str) -> None:
     [
         (f"{HERE}:no_version", "declares no version"),
         (f"{HERE}:no_ladder", "it is int, not a Ladder"),
-        (f"{HERE}:missing", "AttributeError"),
+        (f"{HERE}:missing", f"{HERE} has no missing"),
         (f"{HERE}:fails", "ValueError: no ladder today"),
         ("tests.grading.nowhere:found", "there is no module tests.grading.nowhere"),
         ("nowhere.at.all:found", "cannot be found"),

@@ -10,7 +10,7 @@ import pytest
 from grading import examples
 from grading.gradebook import Gradebook
 from grading.graders import Grader, GraderRef
-from grading.queries import GradeRow
+from grading.rows import GradeRow
 from grading.spec import read_ladder
 from spine import SqlLog, open_log
 from tests.recordings import DATA, DOCENT, MATCH_PAIR, TAU_BENCH, needs_recordings

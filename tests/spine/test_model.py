@@ -30,7 +30,7 @@ from spine import (
 from tests.spine.verification import findings_in
 
 STREAMS = st.sampled_from(["run/a", "run/b", "run/ü"])
-TYPES = ["finding.reported", "a", "x0.y_1.z"]
+TYPES = ["finding.reported", "a.b", "x0.y_1.z"]
 EXPECTATIONS = st.one_of(st.sampled_from([ANY, NO_STREAM, STREAM_EXISTS]), st.integers(0, 8))
 NEW = st.builds(
     NewEvent,

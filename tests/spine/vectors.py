@@ -101,7 +101,7 @@ EVENTS = [
             metadata={"from": "a form"},
         ),
     ),
-    (f"run/{ODD}", NewEvent("a", {}, actor=Actor.HUMAN, id=IDS[3], schema_version=2**31 - 1, causation_id=IDS[5])),
+    (f"run/{ODD}", NewEvent("a.b", {}, actor=Actor.HUMAN, id=IDS[3], schema_version=2**31 - 1, causation_id=IDS[5])),
     (
         f"run/{ODD}",
         NewEvent("a0.b_1.2", {"": ""}, actor=Actor.SYSTEM, id=IDS[4], time=EPOCH - timedelta(microseconds=2**53 - 1)),

@@ -25,7 +25,22 @@ def url(tmp_path: Path) -> str:
         (["grade", "ctf@9", "--all"], "ctf@9"),
         (["grade", "ctf", "--all"], "there are no runs under run/"),
         (["grade", "ctf"], "say which runs"),
-        (["grade", "ctf", "run/x", "--all"], "say which runs"),
+        (["grade", "ctf", "run/x", "--all"], "only one of STREAM… and --all"),
+        (["grade", "ctf", "--prefix", "run/", "--all"], "only one of --prefix P and --all"),
+        (["regrade", "ctf", "--prefix", "run/", "--all"], "only one of --prefix P and --all"),
+        (["grade", "cft", "--all"], "there is no grader cft; did you mean ctf?"),
+        (["grades", "--grader", "nobody"], "there is no grader nobody"),
+        (["grades", "--grader", "ctff"], "did you mean ctf?"),
+        (["explain", "run/x", "--grader", "nobody"], "there is no stream run/x"),
+        (["explain", "grader/ctf", "--grader", "cft"], "there is no grader cft; did you mean ctf?"),
+        (["grader", "show", "ctff"], "did you mean ctf?"),
+        (["grader", "add", "example:safe-chnge"], "did you mean safe-change?"),
+        (["hide", "--reason", "x"], "say which runs"),
+        (["unhide"], "say which runs"),
+        (["hide", "grader/ctf", "--reason", "x"], "grader/ctf is a stream of the service"),
+        (["hide", "--prefix", "run/none", "--reason", "x"], "there are no runs under run/none"),
+        (["hide", "run/none/1", "--reason", ""], "reason: is empty"),
+        (["unhide", "--prefix", "run/none"], "nothing is hidden under run/none"),
         (["grade", "not a name", "--all"], "not a grader's name"),
         (["regrade", "ctf"], "say which runs"),
         (["explain", "run/none/1"], "there is no stream run/none/1"),
@@ -74,6 +89,39 @@ def test_a_log_that_is_not_there_is_not_made_by_looking(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgres://ada:secret@host/name", "did you mean postgresql://?"),
+        ("postgre://host/name", "did you mean postgresql://?"),
+        ("sqlite3:///runs.db", "did you mean sqlite://?"),
+    ],
+)
+def test_a_database_that_is_nearly_right_is_put_right(url: str, said: str) -> None:
+    result = run(url, "grades")
+
+    assert result.exit_code == USAGE
+    assert said in result.stderr
+    assert "secret" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hinted"),
+    [
+        (["show", "elsewhere/1"], "`gradespine streams` lists them"),
+        (["grade", "zzz", "--all"], "`gradespine grader list` says what there is"),
+        (["grader", "activate", "ctf"], None),
+        (["grader", "add", "/nowhere/x.yaml"], None),
+        (["show", "grader/ct"], None),
+    ],
+)
+def test_the_next_step_fits_what_went_wrong(url: str, arguments: list[str], hinted: str | None) -> None:
+    first, *more = run(url, *arguments).stderr.splitlines()
+
+    assert first.startswith("gradespine: ")
+    assert more == ([] if hinted is None else [f"  {hinted}"])
+
+
 @pytest.mark.parametrize("url", ["mysql://host/name", "nonsense"])
 def test_a_database_that_is_not_supported_is_a_wrong_call(url: str) -> None:
     assert run(url, "grades").exit_code == USAGE
@@ -119,6 +167,7 @@ def test_a_wrong_setting_names_its_variable(url: str, monkeypatch: pytest.Monkey
         (LogCorrupt("a gap"), NOT_CHECKED),
         (ZeroDivisionError("division by zero"), FAULT),
         (OSError("disk full"), FAULT),
+        (PermissionError(13, "Permission denied", "/locked/x"), NOT_CHECKED),
         (KeyboardInterrupt(), INTERRUPTED),
     ],
 )

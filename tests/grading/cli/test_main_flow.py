@@ -17,7 +17,7 @@ from tests.grading.cli.command import done, record_demo, run
 GRADE_FIELDS = [
     *("stream", "ladder", "mode", "grader", "version", "definition", "semantics", "status", "passed", "score"),
     *("attained", "total", "reached", "through_seq", "evidence_digest", "outcome_digest", "rungs"),
-    *("code", "milestone", "where", "current", "grew"),
+    *("code", "milestone", "where", "current", "grew", "seq", "recorded_at", "verdict"),
 ]
 RUNG_FIELDS = ["name", "weight", "required", "passed", "reached", "detail", "citations"]
 

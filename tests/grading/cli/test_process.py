@@ -41,7 +41,7 @@ def test_where_nothing_is_a_terminal_there_are_no_colours_and_no_bars(url: str) 
 
     assert result.returncode == 3
     assert "\x1b" not in result.stdout + result.stderr
-    assert result.stderr == ""
+    assert result.stderr == "broken: 1 expected_missing; where: `gradespine explain run/demo/code-login/2`\n"
 
 
 def test_a_reader_that_goes_away_is_no_finding(url: str) -> None:

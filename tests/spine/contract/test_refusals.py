@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from spine import Actor, Append, InvalidInput, Log, NewEvent, WriterNotAllowed
-from spine.vocabulary import KNOWN, SERVICE_NAMESPACES
+from spine import Actor, Append, InvalidInput, Log, MemoryLog, NewEvent, Refused, WriterNotAllowed
+from spine.vocabulary import ERASED, KNOWN, SERVICE_NAMESPACES
 from tests.spine.builders import found
 
 GOOD = NewEvent("finding.reported", {"a": 1}, actor=Actor.SYSTEM)
@@ -29,7 +29,11 @@ def deep(levels: int) -> dict[str, Any]:
         ({"type": "tool called"}, "type", "dotted lower case"),
         ({"type": "tool.called\n"}, "type", "dotted lower case"),
         ({"type": 7}, "type", "dotted lower case"),
-        ({"type": "a" * 129}, "type", "128"),
+        ({"type": "a." + "a" * 127}, "type", "128"),
+        ({"type": "tool"}, "type", "dotted lower case"),
+        ({"type": "tool.called", "schema_version": 2, "actor": Actor.AGENT}, "schema_version", "no version 2"),
+        ({"type": "grade.anything"}, "type", "knows no such type"),
+        ({"type": "event.erased"}, "type", "Log.erase"),
         ({"actor": "robot"}, "actor", "agent, human or system"),
         ({"actor": None}, "actor", "agent, human or system"),
         ({"principal": "a\x00b"}, "principal", "U\\+0000"),
@@ -109,7 +113,7 @@ def test_the_largest_of_everything_is_taken(log: Log) -> None:
         "é" * 256,
         [
             NewEvent(
-                "a" * 128,
+                "a." + "a" * 126,
                 {"n": [2**53 - 1, -(2**53 - 1)], "deep": deep(63)},
                 actor=Actor.AGENT,
                 principal="é" * 128,
@@ -122,21 +126,29 @@ def test_the_largest_of_everything_is_taken(log: Log) -> None:
     assert log.position() == 2
 
 
-@pytest.mark.parametrize("type", [*KNOWN, *(f"{namespace}anything" for namespace in SERVICE_NAMESPACES)])
+@pytest.mark.parametrize("type", [type for type in KNOWN if type != ERASED])
 @pytest.mark.parametrize("actor", list(Actor))
 def test_who_may_not_write_a_known_type(type: str, actor: Actor) -> None:
     """On one implementation: the check is one piece."""
-    from spine import MemoryLog
-
     log = MemoryLog()
-    writers = KNOWN[type].writers if type in KNOWN else {Actor.SYSTEM}
-    if actor in writers:
+    if actor in KNOWN[type].writers:
         return
 
     with pytest.raises(WriterNotAllowed) as refused:
         log.append("run/a", [NewEvent(type, {}, actor=actor)])
 
     assert refused.value.field == "events[0].actor"
+    assert log.position() == 0
+
+
+@pytest.mark.parametrize("type", [ERASED, *(f"{namespace}anything" for namespace in SERVICE_NAMESPACES)])
+@pytest.mark.parametrize("actor", list(Actor))
+def test_the_services_namespaces_hold_what_it_knows(type: str, actor: Actor) -> None:
+    log = MemoryLog()
+
+    with pytest.raises(Refused):
+        log.append("run/a", [NewEvent(type, {}, actor=actor)])
+
     assert log.position() == 0
 
 

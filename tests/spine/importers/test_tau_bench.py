@@ -36,7 +36,11 @@ def test_a_run_is_told_in_order(tmp_path: Path) -> None:
             "agent",
             {"call_id": "c1", "tool": "cancel", "arguments": {"id": "R1"}, "source_call_id": "a"},
         ),
-        ("tool.returned", "system", {"call_id": "c1", "tool": "cancel", "result": "done", "error": None}),
+        (
+            "tool.returned",
+            "system",
+            {"call_id": "c1", "tool": "cancel", "result": "done", "error": None, "source_call_id": "a"},
+        ),
         ("message.sent", "agent", {"role": "assistant", "content": "You get 100 back."}),
         ("run.finished", "system", {"status": "completed", "reason": None}),
         ("score.imported", "system", {"scorer": "reward", "value": 1.0}),
