@@ -1,5 +1,6 @@
 """Explanations: a grade with the events that decided each of its rungs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from grading.rows import GradeRow, RungRow
@@ -29,5 +30,8 @@ def explained(log: Log, grade: GradeRow) -> Explanation:
     if cited:
         read = log.read(grade.stream, after=min(cited) - 1, until=max(cited))
         events = {event.seq: event for event in read if event.seq in cited}
-    rungs = tuple(ExplainedRung(rung, tuple(events[seq] for seq in rung.citations)) for rung in grade.rungs)
-    return Explanation(grade, rungs)
+    return Explanation(grade, tuple(_with_events(rung, events) for rung in grade.rungs))
+
+
+def _with_events(rung: RungRow, events: Mapping[int, Event]) -> ExplainedRung:
+    return ExplainedRung(rung, tuple(events[seq] for seq in rung.citations if seq in events))

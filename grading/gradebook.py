@@ -3,11 +3,10 @@
 import os
 from collections.abc import Iterator, Sequence
 from logging import CRITICAL
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from structlog.typing import FilteringBoundLogger
-from uuid_utils.compat import uuid7
 
 from grading import graders, queries, visibility
 from grading.errors import NotFound
@@ -18,14 +17,21 @@ from grading.intake import ImportReport, Watcher, import_paths
 from grading.ladders import GraderIdentity
 from grading.projector import Grades
 from grading.queries import RUNS
-from grading.regrade import GradeReport, Move, Progress, RegradePlan, RegradeReport, grade_streams, moves
+from grading.regrade import (
+    GradeReport,
+    Move,
+    Progress,
+    Regrade,
+    RegradePlan,
+    RegradeReport,
+    grade_streams,
+    moves,
+    ungraded_of,
+)
 from grading.rows import Coverage, GradeRow, Said
 from grading.twins import Begun, find_twin
-from grading.visibility import Changed, refuse_hidden, require_run, require_stream, visible
-from spine import Actor, Append, Event, Head, NewEvent, SqlLog, projection
-
-EV_STARTED: Final = "regrade.started"
-EV_FINISHED: Final = "regrade.finished"
+from grading.visibility import Changed, below, refuse_hidden, require_run, require_stream
+from spine import Event, Head, SqlLog, projection
 
 _SILENT: Final = structlog.make_filtering_bound_logger(CRITICAL)
 
@@ -122,7 +128,7 @@ class Gradebook:
     def plan_regrade(self, ref: GraderRef, *, prefix: str | None = None) -> RegradePlan:
         """What such a re-grade would do; writes no event."""
         grader = graders.load(self.log, self._newest(ref))
-        active = self.active_version(ref.name)
+        active = graders.active(self.log, ref.name).identity
         said = self._said(grader.identity)
         chosen = self._select((), prefix, True)
         events = done = 0
@@ -130,7 +136,8 @@ class Gradebook:
             reference = StreamEvidence(self.log, stream).reference
             events += reference.through_seq
             done += (stream, reference.digest) in said
-        return RegradePlan(grader.identity, active, len(chosen), events, done, self._ungraded(chosen, grader, active))
+        ungraded = ungraded_of(self.log.database, chosen, grader.identity, active)
+        return RegradePlan(grader.identity, active.version, len(chosen), events, done, ungraded)
 
     def regrade(
         self,
@@ -147,44 +154,16 @@ class Gradebook:
         `activate` is False: until then nothing on the board moves.
         """
         grader = graders.load(self.log, self._newest(ref))
-        before = self.active_version(grader.name)
-        stream = f"regrade/{uuid7()}"
-        selection = {"prefix": RUNS if prefix is None else prefix}
-        started = {"selection": selection, "head": self.log.position(), "reason": reason}
-        self.log.append(stream, [_said_of(grader, EV_STARTED, started)])
+        before = graders.active(self.log, grader.name).identity
         chosen = self._select((), prefix, True)
-        ungraded = self._ungraded(chosen, grader, before)
-        graded = grade_streams(self.log, grader, chosen, self._said(grader.identity), progress)
-        report = self._finished(grader, RegradeReport(stream, before, graded, False, False, ungraded), activate)
-        report.moved = list(self.moved(grader.name, before, grader.version))
+        job = Regrade(self.log, grader, before, self.catch_up)
+        selection = {"prefix": RUNS if prefix is None else prefix}
+        report = job.run(chosen, selection=selection, activate=activate, reason=reason, progress=progress)
+        report.moved = list(self.moved(grader.name, before.version, grader.version))
         self._logger.info(
-            "runs.regraded", job=stream, grader=str(grader.ref), complete=report.complete, moved=len(report.moved)
+            "runs.regraded", job=report.id, grader=str(grader.ref), complete=report.complete, moved=len(report.moved)
         )
         return report
-
-    def _finished(self, grader: Grader, report: RegradeReport, activate: bool) -> RegradeReport:
-        """Say on the log that the re-grade is done, and, in the same commit, make its version the active one when it is
-        complete."""
-        self.catch_up()
-        name, version, before, graded = grader.name, grader.version, report.before, report.graded
-        report.complete = not queries.missing(self.log.database, name=name, active=before, candidate=version)
-        report.activated = report.complete and activate and before != version
-        counts = {"passed": graded.passed, "failed": graded.failed, "broken": graded.broken, "new": graded.new}
-        finished = _said_of(grader, EV_FINISHED, {"counts": counts, "complete": report.complete})
-        parts = [Append(report.id, [finished])]
-        if report.activated:
-            event = graders.activation(name, version, f"complete re-grade {report.id}")
-            parts.append(Append(f"grader/{name}", [event]))
-        self.log.append_all(parts)
-        return report
-
-    def _ungraded(self, chosen: Sequence[str], grader: Grader, before: str) -> int:
-        """How many of these runs the version before has never graded; none when it is this very version."""
-        if before == grader.version:
-            return 0
-        self.catch_up()
-        graded = queries.graded(self.log.database, name=grader.name, version=before)
-        return sum(stream not in graded for stream in chosen)
 
     def moved(self, name: str, before: str, after: str) -> Iterator[Move]:
         """The runs whose verdict, score or rungs differ between two versions of a grader, by stream."""
@@ -263,7 +242,7 @@ class Gradebook:
     def _select(self, streams: Sequence[str], prefix: str | None, everything: bool) -> list[str]:
         hidden = self.hidden()
         if everything or prefix is not None:
-            return [head.stream for head in visible(self.log, RUNS if prefix is None else prefix, hidden)]
+            return below(self.log, RUNS if prefix is None else prefix, hidden)
         for stream in streams:
             require_run(self.log, stream, hidden)
         return list(dict.fromkeys(streams))
@@ -281,7 +260,3 @@ class Gradebook:
 
 def _listed(streams: str | Sequence[str]) -> list[str]:
     return [streams] if isinstance(streams, str) else list(dict.fromkeys(streams))
-
-
-def _said_of(grader: Grader, type: str, payload: dict[str, Any]) -> NewEvent:
-    return NewEvent(type, {"grader": grader.identity.to_json(), **payload}, actor=Actor.SYSTEM)

@@ -123,7 +123,7 @@ def register(log: Log, grader: Grader) -> bool:
     Raises GraderConflict when this version is registered with another definition: a version never changes its meaning.
     """
     while True:
-        history = _read(log, grader.name)
+        history = read(log, grader.name)
         known = history.versions.get(grader.version)
         if known is not None:
             _check_same(known, grader)
@@ -138,7 +138,7 @@ def register(log: Log, grader: Grader) -> bool:
 def activate(log: Log, name: str, version: str, *, reason: str | None = None) -> bool:
     """Make this version the one the board shows. False when it is already. Raises NotFound."""
     while True:
-        history = _read(log, name)
+        history = read(log, name)
         _require(log, history).version(version)
         if history.active == version:
             return False
@@ -153,7 +153,7 @@ def grader_names(log: Log) -> Iterator[str]:
 
 def registered(log: Log, name: str) -> list[Registration]:
     """The versions of a grader, in the order they were registered; none for an unknown name."""
-    return list(_read(log, name).versions.values())
+    return list(read(log, name).versions.values())
 
 
 def active(log: Log, name: str) -> Registration:
@@ -163,7 +163,7 @@ def active(log: Log, name: str) -> Registration:
 
 def find(log: Log, ref: GraderRef) -> Registration:
     """A version of a grader as it was registered, the active one if none is named. Raises NotFound."""
-    return _require(log, _read(log, ref.name)).version(ref.version)
+    return _require(log, read(log, ref.name)).version(ref.version)
 
 
 def unknown(name: str, known: Iterable[str]) -> NotFound:
@@ -187,7 +187,7 @@ def load(log: Log, ref: GraderRef | str) -> Grader:
 
 
 @dataclass(frozen=True, slots=True)
-class _History:
+class History:
     """What the log says about a grader, up to `seq` of its stream."""
 
     name: str
@@ -207,13 +207,14 @@ class _History:
         raise NotFound(f"there is no grader {self.name}@{wanted}; registered: {there}")
 
 
-def _require(log: Log, history: _History) -> _History:
+def _require(log: Log, history: History) -> History:
     if not history.versions:
         raise unknown(history.name, grader_names(log))
     return history
 
 
-def _read(log: Log, name: str) -> _History:
+def read(log: Log, name: str) -> History:
+    """All that is known of a grader."""
     versions: dict[str, Registration] = {}
     active = None
     seq = 0
@@ -227,7 +228,7 @@ def _read(log: Log, name: str) -> _History:
             versions.setdefault(version, _read_registration(payload, seq))
         elif version in versions:
             active = version
-    return _History(name, seq, versions, active)
+    return History(name, seq, versions, active)
 
 
 def _read_registration(payload: Mapping[str, Any], seq: int) -> Registration:
@@ -252,7 +253,7 @@ def activation(name: str, version: str, reason: str | None) -> NewEvent:
     return NewEvent(EV_ACTIVATED, {"name": name, "version": version, **why}, actor=Actor.SYSTEM)
 
 
-def _append(log: Log, history: _History, events: list[NewEvent]) -> bool:
+def _append(log: Log, history: History, events: list[NewEvent]) -> bool:
     """Whether the events could be appended right behind what was read. If not, others came first: read again."""
     try:
         log.append(_PREFIX + history.name, events, expect=history.seq)

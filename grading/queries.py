@@ -12,7 +12,7 @@ from grading.graders import GraderRef
 from grading.ladders import GraderIdentity
 from grading.rows import Coverage, GradeRow, RungRow, Said
 from spine.database import Database
-from spine.reading import after_prefix
+from spine.reading import after_prefix, check_name
 from spine.vocabulary import SERVICE_NAMESPACES
 
 RUNS: Final = "run/"
@@ -35,6 +35,7 @@ def grades(
     Current is what the active version of a grader said last, or the version that `grader` names; an unregistered
     ladder's grade counts where no registered grader of that name has one. Equal evidence: graded beats broken.
     """
+    check_name(prefix, "prefix")
     where = _Filter(grader, prefix, stream)
     with database.read_transaction() as connection:
         ids = _ids(connection, where, history)
@@ -92,30 +93,18 @@ def names(database: Database) -> set[str]:
         return {row[0] for row in connection.execute(text("SELECT DISTINCT coalesce(grader, ladder) FROM grades"))}
 
 
-def graded(database: Database, *, name: str, version: str) -> set[str]:
-    """The streams that a version of a grader has graded, or found broken."""
+def graded(database: Database, identity: GraderIdentity) -> set[str]:
+    """The visible runs that a grader has graded on their own evidence, or found broken."""
     with database.read_transaction() as connection:
         rows = connection.execute(
-            text("SELECT DISTINCT stream FROM grades WHERE grader = :name AND version = :version"),
-            {"name": name, "version": version},
+            text(
+                "SELECT DISTINCT stream FROM grades WHERE grader = :name AND version = :version"
+                " AND definition = :definition AND semantics = :semantics AND through_seq IS NOT NULL"
+                " AND stream NOT IN (SELECT stream FROM hidden_streams)"
+            ),
+            identity.to_json(),
         )
         return {row[0] for row in rows}
-
-
-def missing(database: Database, *, name: str, active: str, candidate: str) -> int:
-    """How many visible runs the active version of a grader has graded (or found broken) and the candidate has not."""
-    with database.read_transaction() as connection:
-        return int(
-            connection.execute(
-                text(
-                    "SELECT count(DISTINCT g.stream) FROM grades g WHERE g.grader = :name AND g.version = :active"
-                    " AND g.stream NOT IN (SELECT stream FROM hidden_streams)"
-                    " AND NOT EXISTS (SELECT 1 FROM grades n WHERE n.grader = :name AND n.version = :candidate"
-                    " AND n.stream = g.stream)"
-                ),
-                {"name": name, "active": active, "candidate": candidate},
-            ).scalar_one()
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +201,9 @@ def _rows(connection: Connection, ids: Sequence[tuple[str, bool]]) -> Iterator[G
         row["grade_id"]: row
         for row in connection.execute(
             text(
-                "SELECT g.*, g.through_seq IS NOT NULL AND EXISTS (SELECT 1 FROM events e"
+                "SELECT g.*, EXISTS (SELECT 1 FROM graders r WHERE r.name = g.grader AND r.version = g.version"
+                " AND r.definition = g.definition AND r.semantics = g.semantics) AS registered,"
+                " g.through_seq IS NOT NULL AND EXISTS (SELECT 1 FROM events e"
                 " WHERE e.stream_id = (SELECT stream_id FROM streams WHERE name = g.stream)"
                 f" AND e.seq > g.through_seq AND NOT ({_NOT_EVIDENCE})) AS grew"
                 f" FROM grades g WHERE g.grade_id IN ({marks})"
@@ -221,7 +212,8 @@ def _rows(connection: Connection, ids: Sequence[tuple[str, bool]]) -> Iterator[G
         ).mappings()
     }
     for id, current in ids:
-        yield _grade(found[id], rungs.get(id, ()), current)
+        if id in found:  # the board may have been rebuilt since the ids were read
+            yield _grade(found[id], rungs.get(id, ()), current)
 
 
 def _rung(row: RowMapping) -> RungRow:
@@ -237,7 +229,7 @@ def _rung(row: RowMapping) -> RungRow:
     )
 
 
-_OTHERWISE: Final = {"passed", "where", "current", "grew", "rungs"}
+_OTHERWISE: Final = {"passed", "where", "registered", "current", "grew", "rungs"}
 _SAME: Final = tuple(name for name in GradeRow.__slots__ if name not in _OTHERWISE)
 
 
@@ -246,6 +238,7 @@ def _grade(row: RowMapping, rungs: tuple[RungRow, ...], current: bool) -> GradeR
         **{name: row[name] for name in _SAME},
         passed=None if row["passed"] is None else bool(row["passed"]),
         where=row["place"],
+        registered=bool(row["registered"]),
         current=current,
         grew=bool(row["grew"]),
         rungs=rungs,

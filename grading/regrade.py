@@ -1,16 +1,26 @@
 """Grading many runs under one version of a grader: what it came to, what it would take, and which grades moved."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Final
 
+from uuid_utils.compat import uuid7
+
+from grading import graders, queries
 from grading.errors import MilestoneBroken
 from grading.evidence import StreamEvidence
 from grading.graders import Grader
 from grading.grades import BrokenGrade, record, record_broken
 from grading.ladders import GraderIdentity
 from grading.rows import GradeRow, Said
-from spine import Log
+from spine import Actor, Append, Log, NewEvent, SqlLog, StreamConflict
+from spine.database import Database
+
+EV_STARTED: Final = "regrade.started"
+EV_FINISHED: Final = "regrade.finished"
+
+_ATTEMPTS: Final = 10
 
 Progress = Callable[[int, int], None]
 """Told how many are done, and of how many."""
@@ -83,6 +93,15 @@ class GradeReport:
             self.failed += 1
         self.new += new
 
+    def merge(self, more: "GradeReport") -> None:
+        """Count these runs too."""
+        self.passed += more.passed
+        self.failed += more.failed
+        self.broken += more.broken
+        self.new += more.new
+        self.codes += more.codes
+        self.example = self.example or more.example
+
 
 @dataclass(slots=True)
 class RegradeReport:
@@ -154,3 +173,91 @@ def _flips(before: GradeRow, after: GradeRow) -> tuple[Flip, ...]:
         for old in before.rungs
         if old.name in new and old.passed != new[old.name].passed
     )
+
+
+class Regrade:
+    """The job: many runs under one version of a grader, said on the log when it starts and when it is done."""
+
+    def __init__(self, log: SqlLog, grader: Grader, before: GraderIdentity, catch_up: Callable[[], object]) -> None:
+        """`before` is the version that is active now; `catch_up` brings the board to the end of the log."""
+        self._log = log
+        self._grader = grader
+        self._before = before
+        self._catch_up = catch_up
+
+    def run(
+        self,
+        chosen: Sequence[str],
+        *,
+        selection: Mapping[str, str],
+        activate: bool,
+        reason: str | None,
+        progress: Progress | None,
+    ) -> RegradeReport:
+        """Grade the chosen runs. When every run that the version before has graded has a grade by this one, make this
+        one active, unless `activate` is False."""
+        id = f"regrade/{uuid7()}"
+        started = {"selection": selection, "head": self._log.position(), "reason": reason}
+        self._log.append(id, [self._said_of(EV_STARTED, started)])
+        said = self._said()
+        ungraded = ungraded_of(self._log.database, chosen, self._grader.identity, self._before)
+        graded = grade_streams(self._log, self._grader, chosen, said, progress)
+        report = RegradeReport(id, self._before.version, graded, False, False, ungraded)
+        self._finish(report, chosen, activate)
+        return report
+
+    def _finish(self, report: RegradeReport, chosen: Sequence[str], activate: bool) -> None:
+        """Say that the job is done, and activate in the same commit. Others grade, register and activate meanwhile: a
+        version that somebody else made active stays, and what the one before has graded since is graded too."""
+        name = self._grader.name
+        for _ in range(_ATTEMPTS):
+            self._grade_stragglers(report.graded, chosen)
+            known = graders.read(self._log, name)
+            report.complete = not self._missing()
+            may = activate and report.complete and known.active == self._before.version
+            report.activated = may and self._before.version != self._grader.version
+            parts = [Append(report.id, [self._said_of(EV_FINISHED, _finished(report))])]
+            if report.activated:
+                event = graders.activation(name, self._grader.version, f"complete re-grade {report.id}")
+                parts.append(Append(f"grader/{name}", [event], known.seq))
+            try:
+                self._log.append_all(parts)
+                break
+            except StreamConflict:
+                report.activated = False  # a version was registered or activated since: look again
+        else:
+            self._log.append(report.id, [self._said_of(EV_FINISHED, _finished(report))])
+        if report.activated:
+            self._grade_stragglers(report.graded, self._missing())
+
+    def _missing(self) -> set[str]:
+        """The runs that the version before has graded, or found broken, and this one has not."""
+        self._catch_up()
+        old, new = (queries.graded(self._log.database, found) for found in (self._before, self._grader.identity))
+        return old - new
+
+    def _grade_stragglers(self, graded: GradeReport, chosen: Collection[str]) -> None:
+        stragglers = sorted(self._missing().intersection(chosen))
+        if stragglers:
+            graded.merge(grade_streams(self._log, self._grader, stragglers, self._said()))
+
+    def _said(self) -> dict[tuple[str, str], Said]:
+        self._catch_up()
+        return queries.said(self._log.database, self._grader.identity)
+
+    def _said_of(self, type: str, payload: Mapping[str, Any]) -> NewEvent:
+        return NewEvent(type, {"grader": self._grader.identity.to_json(), **payload}, actor=Actor.SYSTEM)
+
+
+def _finished(report: RegradeReport) -> dict[str, Any]:
+    graded = report.graded
+    counts = {"passed": graded.passed, "failed": graded.failed, "broken": graded.broken, "new": graded.new}
+    return {"counts": counts, "complete": report.complete}
+
+
+def ungraded_of(database: Database, chosen: Sequence[str], grader: GraderIdentity, before: GraderIdentity) -> int:
+    """How many of these runs the version before has never graded; none when it is this very version."""
+    if before == grader:
+        return 0
+    graded = queries.graded(database, before)
+    return sum(stream not in graded for stream in chosen)

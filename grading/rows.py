@@ -24,8 +24,9 @@ class RungRow:
 @dataclass(frozen=True, slots=True)
 class GradeRow:
     """A grade of a run. `status` is `graded` or `broken`; a broken one has a code, a milestone and a place instead of a
-    score. `current`: the one the board shows. `grew`: the run has more evidence by now. `seq` is that of the event that
-    closes the grade, `recorded_at` its time in microseconds since 1970 UTC."""
+    score. `registered`: by a grader that stands on the log with this definition. `current`: the one the board shows.
+    `grew`: the run has more evidence by now. `seq` is that of the event that closes the grade, `recorded_at` its time
+    in microseconds since 1970 UTC."""
 
     grade_id: str
     stream: str
@@ -49,6 +50,7 @@ class GradeRow:
     where: str | None
     seq: int
     recorded_at: int
+    registered: bool
     current: bool
     grew: bool
     rungs: tuple[RungRow, ...]

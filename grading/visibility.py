@@ -47,9 +47,20 @@ def refuse_hidden(stream: str, hidden: Mapping[str, str]) -> None:
         raise NotFound(f"{stream} is hidden ({hidden[stream]})", f"`gradespine unhide {stream}` lets it appear again")
 
 
-def visible(log: Log, prefix: str, hidden: Mapping[str, str]) -> Iterator[Head]:
-    """The streams of a prefix that are neither hidden nor the service's own."""
-    return (head for head in _runs(log, prefix) if head.stream not in hidden)
+def below(log: Log, prefix: str, hidden: Mapping[str, str]) -> list[str]:
+    """The streams of a prefix that are neither hidden nor the service's own. Raises NotFound when there are none."""
+    found = [head.stream for head in _runs(log, prefix)]
+    seen = [stream for stream in found if stream not in hidden]
+    if seen:
+        return seen
+    if not found:
+        raise NotFound(f"there are no runs under {prefix}", "`gradespine streams` says what there is")
+    if len(found) == 1:
+        refuse_hidden(found[0], hidden)
+    raise NotFound(
+        f"all {len(found):,} runs under {prefix} are hidden, {found[0]} ({hidden[found[0]]}) first",
+        f"`gradespine unhide --prefix {prefix}` lets them appear again",
+    )
 
 
 def hide(log: Log, streams: Sequence[str], prefix: str | None, hidden: Mapping[str, str], reason: str) -> Changed:

@@ -6,6 +6,7 @@ import sys
 import traceback
 from contextlib import suppress
 from dataclasses import dataclass
+from errno import EDQUOT, EIO, ENOSPC
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import typer
@@ -99,6 +100,9 @@ def _failure(error: Exception) -> Failure:
             return Failure(NOT_CHECKED, str(error), _about_the_log(error))
         case spine.SpineError():
             return Failure(NOT_CHECKED, str(error))
+        case OSError() if error.errno in (ENOSPC, EDQUOT, EIO) and error.filename is None:
+            _silence(sys.stdout)
+            return Failure(NOT_CHECKED, f"the output cannot be written: {error.strerror}")
         case OSError() if error.filename is not None:  # what was wrong was a path, not this program
             return Failure(NOT_CHECKED, f"{os.fsdecode(error.filename)}: {error.strerror}")
         case _:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from grading.cli.output import Output
     from grading.gradebook import Gradebook
     from grading.graders import GraderRef
-    from grading.regrade import GradeReport, RegradeReport
+    from grading.regrade import RegradeReport
     from grading.rows import GradeRow
 
 _SHOWN_MOVES: Final = 20
@@ -51,7 +51,6 @@ def grade(
     with session(context).gradebook() as gradebook, out.progress("grading") as progress:
         report = gradebook.grade(_ref(name), streams=streams or (), prefix=prefix, everything=all, progress=progress)
         hidden = {} if prefix is None else gradebook.hidden(prefix)
-    _require_runs(report, prefix, hidden)
     out.line(render.report_line(report), hanging=2)
     render.hidden(out, hidden, prefix or "")
     render.broken(out, report)
@@ -92,7 +91,6 @@ def regrade(
             report = gradebook.regrade(
                 _ref(name), prefix=prefix, activate=not no_activate, reason=reason, progress=progress
             )
-        _require_runs(report.graded, prefix, {} if prefix is None else gradebook.hidden(prefix))
         _tell_regrade(out, gradebook, report)
     if report.graded.broken:
         raise typer.Exit(NOT_CHECKED)
@@ -266,23 +264,6 @@ def _require_one(context: typer.Context, given: dict[str, bool]) -> None:
         raise Usage(f"say which runs: {', '.join(some)} or {last}", context)
     if len(taken) > 1:
         raise Usage(f"only one of {' and '.join(taken)}", context)
-
-
-def _require_runs(report: "GradeReport", prefix: str | None, hidden: dict[str, str]) -> None:
-    if report.runs:
-        return
-    from grading.errors import NotFound
-
-    where = "under run/" if prefix is None else f"under {prefix}"
-    if not hidden:
-        raise NotFound(f"there are no runs {where}", "`gradespine streams` says what there is")
-    stream, reason = next(iter(hidden.items()))
-    if len(hidden) == 1:
-        raise NotFound(f"{stream} is hidden ({reason})", f"`gradespine unhide {stream}` lets it appear again")
-    raise NotFound(
-        f"all {len(hidden):,} runs {where} are hidden, {stream} ({reason}) first",
-        f"`gradespine unhide --prefix {prefix}` lets them appear again",
-    )
 
 
 def _ref(text: str) -> "GraderRef":

@@ -1,5 +1,6 @@
 """`gradespine`: the commands put together, and the options that stand before them."""
 
+import io
 import os
 import sys
 from contextlib import suppress
@@ -118,4 +119,7 @@ def main() -> None:
     """The console script. Ladders written in Python are found in the working folder too, behind what is installed."""
     with suppress(OSError):  # the working folder may be gone
         sys.path.append(os.getcwd())
+    # Closed by whoever started this: what would be said there is for nobody.
+    sys.stdout = sys.stdout or io.TextIOWrapper(io.FileIO(os.devnull, "w"))
+    sys.stderr = sys.stderr or io.TextIOWrapper(io.FileIO(os.devnull, "w"))
     app(prog_name="gradespine")

@@ -84,13 +84,13 @@ class Output:
             self.line(line)
 
     def json_line(self, value: Any) -> None:
-        self.data(json.dumps(value, ensure_ascii=False) + "\n")
+        self.data(_json(value) + "\n")
 
     def json_list(self, values: Iterable[Any]) -> None:
         """A JSON list, an element a line, written as the elements come."""
         opening = "["
         for value in values:
-            self.data(f"{opening}\n{json.dumps(value, ensure_ascii=False)}")
+            self.data(f"{opening}\n{_json(value)}")
             opening = ","
         self.data("[]\n" if opening == "[" else "\n]\n")
 
@@ -201,3 +201,16 @@ def _text(cell: Cell, style: str = "") -> Text:
 def _filled(text: str, width: int, right: bool) -> str:
     space = " " * (width - cell_len(text))
     return space + text if right else text + space
+
+
+def _json(value: Any) -> str:
+    """JSON in which nothing is left that a terminal would act on: what is not printable is escaped."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))

@@ -79,7 +79,8 @@ def grade_rows(rows: Sequence[GradeRow], *, history: bool) -> tuple[list[Column]
 
 def grader_of(row: GradeRow) -> str:
     """Who graded: `name@version`, or the ladder's name where no grader was registered."""
-    return f"{row.ladder} (unregistered)" if row.grader is None else f"{row.grader}@{row.version}"
+    name = row.ladder if row.grader is None else f"{row.grader}@{row.version}"
+    return name if row.registered else f"{name} (unregistered)"
 
 
 def note(row: GradeRow) -> str:

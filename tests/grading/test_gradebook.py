@@ -350,3 +350,87 @@ def test_rebuilding_gives_the_same_board(book: Gradebook) -> None:
     assert reached == book.log.position()
     assert (list(book.grades(history=True)), book.coverage(), book.hidden()) == before
     assert projection.lag(book.log, Grades(book.log)) == 0
+
+
+def test_a_regrade_of_nothing_is_refused_and_activates_nothing(book: Gradebook) -> None:
+    book.add_grader(version("1"))
+    book.add_grader(version("2"))
+    before = book.log.position()
+
+    with pytest.raises(NotFound, match=r"there are no runs under run/typo/"):
+        book.regrade(EXPLOIT, prefix="run/typo/")
+
+    assert book.log.position() == before
+    assert book.active_version("exploit") == "1"
+
+
+def test_a_part_of_the_runs_is_no_complete_regrade(book: Gradebook) -> None:
+    book.add_grader(version("1"))
+    book.grade(EXPLOIT, everything=True)
+    book.add_grader(version("2"))
+
+    report = book.regrade(EXPLOIT, prefix="run/full")
+
+    assert (report.complete, report.activated) == (False, False)
+    assert {row[1] for row in board(book)} == {"1"}
+
+
+def test_grades_by_another_definition_of_the_version_do_not_complete_it(book: Gradebook) -> None:
+    book.add_grader(version("1"))
+    book.grade(EXPLOIT, everything=True)
+    book.add_grader(version("2"))
+    foreign = version("2", flag="another")
+    for run in ("run/none", "run/part"):
+        record(book.log, run, foreign.grade(StreamEvidence(book.log, run)))
+
+    report = book.regrade(EXPLOIT, prefix="run/full")
+
+    assert not report.complete
+    unregistered = [row for row in book.grades(history=True) if not row.registered]
+    assert [(row.stream, row.version) for row in unregistered] == [("run/none", "2"), ("run/part", "2")]
+
+
+def test_what_the_version_before_grades_meanwhile_is_graded_too(book: Gradebook) -> None:
+    book.add_grader(version("1"))
+    book.grade(EXPLOIT, streams=["run/full"])
+    book.add_grader(version("2"))
+
+    def meanwhile(done: int, total: int) -> None:
+        if done == total:
+            book.log.append("run/full", [answer("again")])
+            book.grade(GraderRef("exploit", "1"), everything=True)
+
+    report = book.regrade(EXPLOIT, progress=meanwhile)
+
+    assert (report.complete, report.activated) == (True, True)
+    assert {row[0] for row in board(book)} == {"run/full", "run/none", "run/part"}
+
+
+def test_a_version_that_somebody_else_activates_meanwhile_stays(book: Gradebook) -> None:
+    book.add_grader(version("1"))
+    book.grade(EXPLOIT, everything=True)
+    book.add_grader(version("2"))
+    book.add_grader(version("3"))
+
+    def meanwhile(done: int, total: int) -> None:
+        if done == total:
+            book.regrade(GraderRef("exploit", "3"))
+
+    report = book.regrade(GraderRef("exploit", "2"), progress=meanwhile)
+
+    assert not report.activated
+    assert book.active_version("exploit") == "3"
+
+
+def test_a_version_registered_meanwhile_hinders_nothing(book: Gradebook) -> None:
+    book.add_grader(version("1"))
+    book.grade(EXPLOIT, everything=True)
+    book.add_grader(version("2"))
+
+    def meanwhile(done: int, total: int) -> None:
+        book.add_grader(version("3"))
+
+    report = book.regrade(EXPLOIT, progress=meanwhile)
+
+    assert report.activated
+    assert book.active_version("exploit") == "2"

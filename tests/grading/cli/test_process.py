@@ -1,5 +1,6 @@
 """The command as the operating system sees it: exit codes, pipes, streams, and what it costs to ask for help."""
 
+import json
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from spine import Actor, NewEvent, open_log
 from tests.grading.cli.command import record_demo
 
 GRADESPINE = Path(sys.executable).with_name("gradespine")
@@ -140,3 +142,34 @@ def test_a_ladder_in_python_is_found_in_the_working_folder(url: str, tmp_path: P
     typed("grader", "add", "mine:ladder")
 
     assert typed("grade", "mine", "run/demo/code-dates/1") == "mine@1: 1 run: 1 passed, 0 failed, 0 broken\n"
+
+
+@pytest.mark.parametrize(
+    ("redirected", "code", "said"),
+    [
+        (">&-", 0, ""),
+        ("2>&-", 0, ""),
+        (">&- 2>&-", 0, ""),
+        ("> /dev/full", 3, "gradespine: the output cannot be written: No space left on device\n"),
+    ],
+)
+def test_output_that_nobody_takes_is_no_fault_of_the_program(url: str, redirected: str, code: int, said: str) -> None:
+    result = subprocess.run(
+        ["sh", "-c", f'"$0" --database "$1" streams {redirected}', GRADESPINE, url],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (result.returncode, result.stderr) == (code, said)
+
+
+def test_nothing_that_a_terminal_would_act_on_is_in_json(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    with open_log(url) as log:
+        log.append("run/a", [NewEvent("a.thing", {"text": "\x9b31m\u202ex\x7f😀é"}, actor=Actor.AGENT)])
+
+    [line] = call("--database", url, "show", "run/a", "--json").stdout.splitlines()
+
+    assert line.isprintable()
+    assert json.loads(line)["payload"] == {"text": "\x9b31m\u202ex\x7f😀é"}
