@@ -45,6 +45,7 @@ class ImportedFile:
     adapted: Tally = field(default_factory=Tally)
     begun: list[str] = field(default_factory=list)
     finished: bool = False
+    stopped: bool = False
 
 
 @dataclass(slots=True)
@@ -149,21 +150,26 @@ def _open(found: Found, chosen: Importer | None) -> _Opened | Skipped:
 
 def _import_file(log: Log, path: Path, opened: _Opened, prefix: str, watch: Watcher) -> None:
     file = opened.file
-    whole = True
+    # A file that changes meanwhile: its runs would go by the digest of what it was.
+    if _changed(path, opened.state) or not _read(log, path, opened, prefix, watch):
+        file.refused.append(Refusal("the file", "it changed while it was read: import it again"))
+    elif not file.stopped:
+        _record(log, file, prefix)
+    file.finished = True
+    watch(file)
+
+
+def _read(log: Log, path: Path, opened: _Opened, prefix: str, watch: Watcher) -> bool:
+    """Take the file's runs; whether it was the same file to the end."""
+    file = opened.file
     for read in _readings(opened.importer, path, prefix or file.sha256[:12]):
         if isinstance(read, _Stopped):
-            whole = False
+            file.stopped = True
             file.refused.append(Refusal("the file", read.reason))
         else:
             _take(log, read, file)
         watch(file)
-    if whole and _changed(path, opened.state):
-        whole = False
-        file.refused.append(Refusal("the file", "it changed while it was read: import it again"))
-    if whole:
-        _record(log, file, prefix)
-    file.finished = True
-    watch(file)
+    return file.stopped or not _changed(path, opened.state)
 
 
 @dataclass(frozen=True, slots=True)
