@@ -4,19 +4,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from grading import examples
 from grading.evidence import StreamEvidence
 from grading.ladders import Grade
 from grading.spec import read_ladder
 from spine import Log, MemoryLog
 from spine.importers import Recording, recognised_by
+from tests.recordings import DATA, MATCH_PAIR, needs_recordings
 
-DATA = Path(__file__).parents[4] / "shared" / "data"
-SCORER = DATA / "inspect/inspect_ai/tests/scorer/logs"
+SCORER = MATCH_PAIR
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the recordings are not here (../shared/data)")
+pytestmark = needs_recordings
 
 
 def graded(name: str, path: Path) -> Iterator[tuple[Grade, Log, str]]:

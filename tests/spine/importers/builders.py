@@ -1,6 +1,7 @@
 """Foreign files, made by hand, and the folder of real ones."""
 
 import json
+import os
 import struct
 import sys
 import zlib
@@ -12,21 +13,22 @@ import pytest
 
 from spine.importers import Recording, Refusal, recognised_by
 from spine.importers.sniffing import HEAD
+from tests.recordings import DATA
 
 if sys.version_info >= (3, 14):
     import zipfile as zipfile
 else:
     from backports.zstd import zipfile as zipfile
 
-SHARED = Path(__file__).parents[4] / "shared" / "data"
-
 Json = dict[str, Any]
 
 
 def real(*parts: str) -> Path:
     """A real recording; the test is skipped where the folder of them is missing."""
-    path = SHARED.joinpath(*parts)
+    path = DATA.joinpath(*parts)
     if not path.exists():
+        if os.environ.get("CI"):
+            pytest.fail(f"{path.name} is not among the recordings")
         pytest.skip("the real recordings (../shared/data) are not here")
     return path
 

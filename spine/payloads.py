@@ -1,0 +1,315 @@
+"""The payload models of the known event types, schema version 1: what readers rely on. A payload may hold more."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Uuid = Annotated[str, Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
+Seq = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
+Index = Annotated[int, Field(ge=0, le=65_532)]
+Semantics = Annotated[int, Field(ge=1, le=2**31 - 1)]
+
+
+class Payload(BaseModel):
+    """Base of the payload models: exact types, more keys allowed."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+
+
+class Source(Payload):
+    format: str
+    id: str
+
+
+class RunStarted(Payload):
+    """A run began. `source` says what identifies it where it was recorded; it is never a path."""
+
+    agent: str
+    model: str
+    task: str
+    case: str
+    cluster: str | None = None
+    source: Source | None = None
+
+
+class Action(Payload):
+    tool: str
+    arguments: Any
+
+
+class CaseExpected(Payload):
+    """The reference an agent never sees. The last one written by the system counts."""
+
+    target: str | list[str] | None = None
+    actions: list[Action] | None = None
+    outputs: list[str] | None = None
+    tests: list[str] | None = None
+
+
+class MessageSent(Payload):
+    """Narration. Grading reads it only where a check names it."""
+
+    role: str
+    content: Any
+
+
+class ToolCalled(Payload):
+    """A call; `call_id` is unique in its run."""
+
+    call_id: str
+    tool: str
+    arguments: Any = None
+
+
+class ToolReturned(Payload):
+    """The answer to the call of the same `call_id`."""
+
+    call_id: str
+    tool: str
+    result: Any = None
+    error: Any = None
+
+
+class CommandExited(Payload):
+    command: str
+    exit_code: int | None
+    output: Any = None
+
+
+class FileChanged(Payload):
+    path: str
+    sha256: Digest | None = None
+
+
+class TestReported(Payload):
+    name: str
+    status: str
+
+
+class QuestionPosed(Payload):
+    key: str
+    prompt: str
+
+
+class AnswerGiven(Payload):
+    """The run's answer to the question `key`; the last one wins."""
+
+    key: str
+    answer: str
+
+
+class EffectIntended(Payload):
+    effect_id: str
+    name: str
+    arguments: Any = None
+    mutating: bool
+
+
+class EffectSettled(Payload):
+    effect_id: str
+    outcome: Any
+
+
+class EffectRefused(Payload):
+    effect_id: str
+    reason: str
+
+
+class ApprovalRequested(Payload):
+    effect_id: str
+
+
+class ApprovalDecided(Payload):
+    """`before` and `after` hold the arguments of an edited approval."""
+
+    effect_id: str
+    decision: Literal["approved", "edited", "rejected"]
+    before: Any = None
+    after: Any = None
+
+
+class BudgetSet(Payload):
+    scope: str
+    resource: str
+    limit: int | float
+
+
+class BudgetCharged(Payload):
+    scope: str
+    resource: str
+    amount: int | float
+
+
+class BudgetExhausted(Payload):
+    scope: str
+    resource: str
+
+
+class JudgementRecorded(Payload):
+    """A model's answer to a question about the run: evidence, so that grading needs no model."""
+
+    request_digest: Digest
+    model: str
+    parameters: Any = None
+    answer: Any
+
+
+class ScoreImported(Payload):
+    """A foreign verdict, kept for comparison; evidence only where a check names this type."""
+
+    scorer: str
+    value: Any
+    explanation: str | None = None
+
+
+class RunFinished(Payload):
+    status: Literal["completed", "budget_exhausted", "canceled", "failed"]
+    reason: str | None = None
+
+
+class GraderIdentity(Payload):
+    """A grader is its name and version; what it does is its definition under the semantics of the checking language."""
+
+    name: str
+    version: str
+    definition: Digest
+    semantics: Semantics
+
+
+class StreamEvidenceRef(Payload):
+    stream: str
+    through_seq: Count
+    digest: Digest
+
+
+class SuppliedEvidenceRef(Payload):
+    kind: Literal["supplied"]
+    digest: Digest
+
+
+EvidenceRef = StreamEvidenceRef | SuppliedEvidenceRef
+
+
+class GraderRegistered(Payload):
+    """The whole grader, so that the log alone can replay it: a document's text, or the source of a Python module."""
+
+    name: str
+    version: str
+    definition: Digest
+    semantics: Semantics
+    kind: Literal["document", "python"]
+    document: dict[str, Any] | None = None
+    source: str | None = None
+    target: str | None = None
+
+
+class GraderActivated(Payload):
+    name: str
+    version: str
+    reason: str | None = None
+
+
+class GradeMilestone(Payload):
+    """One rung. `weight` is the effective one; `reached` says it was evaluated; `cited` counts all citations."""
+
+    grade_id: Uuid
+    ladder: str
+    index: Index
+    name: str
+    weight: float
+    required: bool
+    passed: bool
+    reached: bool
+    detail: str
+    citations: Annotated[list[Seq], Field(max_length=100)]
+    cited: Count
+
+
+class GradeSummary(Payload):
+    """A grade. `reached` counts the rungs that passed; `rungs` counts all."""
+
+    grade_id: Uuid
+    ladder: str
+    mode: Literal["cumulative", "independent"]
+    attained: float
+    total: float
+    score: float
+    reached: Count
+    passed: bool
+    rungs: Count
+    outcome: Digest
+    grader: GraderIdentity | None
+    evidence: EvidenceRef
+
+
+class GradeBroken(Payload):
+    """Could not be graded, for a cause that will be the same next time."""
+
+    grade_id: Uuid
+    ladder: str
+    grader: GraderIdentity | None
+    evidence: EvidenceRef
+    code: Literal["check_raised", "wrong_type", "expected_missing", "evidence_erased", "budget_exceeded"]
+    milestone: str
+    where: str
+
+
+class GradeOverridden(Payload):
+    """A person sees a rung otherwise. `index` says which: the rungs of a Python ladder may share a name."""
+
+    grade_id: Uuid
+    index: Index
+    milestone: str
+    passed: bool
+    reason: str
+
+
+class RegradeStarted(Payload):
+    """A batch re-grade of the runs that stood on the log at `head`."""
+
+    grader: GraderIdentity
+    selection: Any
+    head: Count
+    reason: str | None = None
+
+
+class RegradeFinished(Payload):
+    grader: GraderIdentity
+    counts: dict[str, int]
+    complete: bool
+
+
+class ImportRecorded(Payload):
+    """A file was imported. `name` is its last path component, `prefix` what the import was told to name the source.
+    `refused` lists the first of what was refused, `refusals` counts all."""
+
+    name: str
+    sha256: Digest
+    format: str
+    mapping: Annotated[int, Field(ge=1)]
+    runs: Count
+    events: Count
+    prefix: str
+    refused: list[Any]
+    refusals: Count
+    adapted: dict[str, int] = Field(default_factory=dict)
+
+
+class EventErased(Payload):
+    """The payload, metadata and salt of the event at `position` were erased."""
+
+    position: Seq
+    seq: Seq
+    payload_digest: Digest
+    reason: str
+    by: str
+
+
+class StreamHidden(Payload):
+    reason: str
+
+
+class StreamShown(Payload):
+    reason: str | None = None
