@@ -182,7 +182,8 @@ def moves(out: Output, moved: Sequence[Move], gradebook: Gradebook, *, limit: in
             if row.status == "broken":
                 out.line(f"{grader_of(row)}: {row.milestone}: {row.code}: {row.where}", indent=4, hanging=2)
         if not move.flips and move.before.status == move.after.status:
-            out.line("the rungs that both versions have are the same; what they are worth in all is not", indent=4, hanging=2)
+            same = "no rung changed its verdict, only which there are, what they weigh or which are required"
+            out.line(same, indent=4, hanging=2)
         events(out, _cited(move, gradebook)[:_EVENTS], indent=6, limit=_SHORT)
     if limit is not None and len(moved) > limit:
         out.line(f"… and {len(moved) - limit:,} more: gradespine grades --history", indent=2)
