@@ -70,7 +70,12 @@ def test_a_terminal_without_arrows_is_no_fault(url: str) -> None:
 
 def test_an_interrupted_command_ends_in_130() -> None:
     process = subprocess.Popen(
-        [GRADESPINE, "grader", "check", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [GRADESPINE, "grader", "check", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # Tests that run in the background of a script inherit that interrupts are ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stderr is not None
     with pytest.raises(subprocess.TimeoutExpired):  # it waits for a document
