@@ -1,7 +1,7 @@
 """Sealing: everything an event has to pass before the log's lock is taken, and everything computed there."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
@@ -38,7 +38,11 @@ class Sealed:
     metadata: bytes | None
     payload_digest: bytes
     metadata_digest: bytes | None
-    part: bytes
+    part: bytes = field(init=False)
+    """The envelope's `event` object: all that is hashed and does not depend on the place."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "part", _part(self))
 
 
 def seal(event: NewEvent, now: int, salt: bytes, field: str) -> Sealed:
@@ -82,74 +86,32 @@ def seal(event: NewEvent, now: int, salt: bytes, field: str) -> Sealed:
         metadata=metadata,
         payload_digest=payload_digest,
         metadata_digest=metadata_digest,
-        part=_part(
-            id=identity,
-            type=event.type,
-            schema_version=version,
-            actor=actor.value,
-            principal=event.principal,
-            time=time,
-            correlation_id=event.correlation_id,
-            causation_id=causation,
-            trace_id=event.trace_id,
-            span_id=event.span_id,
-            origin=event.origin,
-            payload_digest=payload_digest,
-            metadata_digest=metadata_digest,
-        ),
     )
 
 
 def envelope_of(row: EventRow, *, log: str, prev: bytes) -> bytes:
     """The envelope of a stored event, rebuilt from its columns; erased or not, it is the one its leaf was made of."""
-    part = _part(
-        id=row.id,
-        type=row.type,
-        schema_version=row.schema_version,
-        actor=row.actor,
-        principal=row.principal,
-        time=row.time,
-        correlation_id=row.correlation_id,
-        causation_id=row.causation_id,
-        trace_id=row.trace_id,
-        span_id=row.span_id,
-        origin=row.origin,
-        payload_digest=row.payload_digest,
-        metadata_digest=row.metadata_digest,
+    return canonical.envelope(
+        _part(row), log=log, prev=prev, recorded_at=row.recorded_at, seq=row.seq, stream=row.stream
     )
-    return canonical.envelope(part, log=log, prev=prev, recorded_at=row.recorded_at, seq=row.seq, stream=row.stream)
 
 
-def _part(
-    *,
-    id: bytes,
-    type: str,
-    schema_version: int,
-    actor: str,
-    principal: str,
-    time: int,
-    correlation_id: str,
-    causation_id: bytes | None,
-    trace_id: str,
-    span_id: str,
-    origin: str,
-    payload_digest: bytes,
-    metadata_digest: bytes | None,
-) -> bytes:
+def _part(event: Sealed | EventRow) -> bytes:
+    """The envelope's `event` object."""
     return canonical.event_part(
-        actor=actor,
-        causation_id="" if causation_id is None else str(UUID(bytes=causation_id)),
-        correlation_id=correlation_id,
-        id=str(UUID(bytes=id)),
-        metadata="" if metadata_digest is None else metadata_digest.hex(),
-        origin=origin,
-        payload=payload_digest.hex(),
-        principal=principal,
-        schema_version=schema_version,
-        span_id=span_id,
-        time=time,
-        trace_id=trace_id,
-        type=type,
+        actor=event.actor,
+        causation_id="" if event.causation_id is None else str(UUID(bytes=event.causation_id)),
+        correlation_id=event.correlation_id,
+        id=str(UUID(bytes=event.id)),
+        metadata="" if event.metadata_digest is None else event.metadata_digest.hex(),
+        origin=event.origin,
+        payload=event.payload_digest.hex(),
+        principal=event.principal,
+        schema_version=event.schema_version,
+        span_id=event.span_id,
+        time=event.time,
+        trace_id=event.trace_id,
+        type=event.type,
     )
 
 

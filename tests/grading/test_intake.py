@@ -14,6 +14,7 @@ from grading.intake import ImportedFile, ImportReport, import_paths
 from grading.spec import read_ladder
 from spine import Actor, Log, MemoryLog, NewEvent, open_log
 from tests.conftest import OpenLog
+from tests.grading.imports import folder, record
 from tests.spine.importers.builders import eval_json, eval_log, eval_zip, real, sample, tau_file, tau_run
 
 EXAMPLES = Path(grading.examples.__file__).parent
@@ -25,22 +26,6 @@ def content(log: Log) -> dict[str, list[tuple[Any, ...]]]:
         head.stream: [(event.id, event.type, event.actor, dict(event.payload)) for event in log.read(head.stream)]
         for head in log.streams()
     }
-
-
-def record(log: Log) -> dict[str, Any]:
-    """The only import.recorded."""
-    (event,) = log.read_all(types=["import.recorded"])
-    return dict(event.payload)
-
-
-def folder(path: Path) -> Path:
-    """A folder with two recordings of two runs each, and a file that is none."""
-    path.mkdir()
-    tau_file(path / "a.json", tau_run(0), tau_run(1))
-    (path / "deep").mkdir()
-    eval_zip(path / "deep" / "b.eval", eval_log(sample(1), sample(2)))
-    (path / "notes.txt").write_text("nothing")
-    return path
 
 
 def counts(report: ImportReport) -> tuple[int, int, int, int]:

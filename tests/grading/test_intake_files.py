@@ -2,30 +2,14 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from grading.errors import InvalidRecording
 from grading.intake import import_paths
-from spine import Log, MemoryLog
-from tests.spine.importers.builders import eval_log, eval_zip, sample, tau_file, tau_run
-
-
-def record(log: Log) -> dict[str, Any]:
-    """The only import.recorded."""
-    (event,) = log.read_all(types=["import.recorded"])
-    return dict(event.payload)
-
-
-def folder(path: Path) -> Path:
-    """A folder with two recordings of two runs each, and a file that is none."""
-    path.mkdir()
-    tau_file(path / "a.json", tau_run(0), tau_run(1))
-    (path / "deep").mkdir()
-    eval_zip(path / "deep" / "b.eval", eval_log(sample(1), sample(2)))
-    (path / "notes.txt").write_text("nothing")
-    return path
+from spine import MemoryLog
+from tests.grading.imports import folder, record
+from tests.spine.importers.builders import tau_file, tau_run
 
 
 def test_named_files_that_are_no_recordings_are_refused(tmp_path: Path) -> None:
