@@ -29,6 +29,14 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
+class Admitted:
+    """An append that has passed every check before the lock: its parts, and the clock when they passed."""
+
+    batches: Sequence[Batch]
+    now: int
+
+
+@dataclass(frozen=True, slots=True)
 class Tail:
     """The end of the log: its last position and the time that was recorded there."""
 

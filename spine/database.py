@@ -49,6 +49,9 @@ class Database(Protocol):
     def read_transaction(self) -> Iterator[Connection]:
         """A SQLAlchemy connection for reading what is committed."""
 
+    def announce(self) -> None:
+        """Wake the watchers of this log, here and in other processes: something was committed. A hint, and cheap."""
+
     def close(self) -> None: ...
 
 

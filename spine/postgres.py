@@ -108,6 +108,9 @@ class PostgresDatabase:
         with self._errors(), self.engine.connect() as connection:
             yield connection
 
+    def announce(self) -> None:
+        pass
+
     def close(self) -> None:
         self.engine.dispose()
 

@@ -103,6 +103,20 @@ followers = Table(
     sqlite_strict=True,
 )
 
+parked = Table(
+    "parked",
+    metadata,
+    Column("follower", Name, primary_key=True),
+    Column("stream", Name, primary_key=True),
+    Column("seq", Whole, nullable=False),
+    Column("position", Whole, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("parked_at", Whole, nullable=False),
+    sqlite_strict=True,
+)
+"""Streams a follower has put aside, from the event on that it could not take."""
+
 EVENT_COLUMNS: Final = (
     "e.position, s.name, e.seq, {id}, e.type, e.schema_version, e.actor, e.principal, e.time, e.recorded_at, "
     "e.correlation_id, {causation_id}, e.trace_id, e.span_id, e.origin, e.payload_digest, e.metadata_digest, e.salt, "

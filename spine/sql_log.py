@@ -9,12 +9,12 @@ from uuid import UUID, uuid4
 from sqlalchemy.engine.interfaces import DBAPICursor
 
 from spine import admission, revisions
-from spine.admission import EMPTY_STREAM, Batch, StreamEnd, Tail
+from spine.admission import EMPTY_STREAM, Admitted, Batch, StreamEnd, Tail
 from spine.canonical import SPEC
 from spine.clock import Clock, now
 from spine.database import BUSY_SECONDS, Database, open_database
 from spine.erasure import check_erasure, erasures
-from spine.errors import InvalidInput
+from spine.errors import InvalidInput, Refused
 from spine.events import Actor, Event, EventRow, NewEvent
 from spine.folds import check_snapshot
 from spine.identifiers import checked_id
@@ -87,16 +87,36 @@ class SqlLog:
         return self._name
 
     def append(self, stream: str, events: Sequence[NewEvent], expect: Expect | int = ANY) -> Appended:
-        now = self._clock()
-        batch = admission.admit_one(Append(stream, events, expect), now=now, salt=self._salt)
-        with self.database.write() as cursor:
-            return self._commit(cursor, [batch], now)[0]
+        return self._commit_one(self.admit_one(Append(stream, events, expect)))[0]
 
     def append_all(self, appends: Sequence[Append]) -> list[Appended]:
+        return self._commit_one(self.admit(appends))
+
+    def admit_one(self, append: Append) -> Admitted:
+        """Check and seal an append to one stream: all of it that needs no lock. Raises what `append` refuses there."""
         now = self._clock()
-        batches = admission.admit(appends, now=now, salt=self._salt)
+        return Admitted([admission.admit_one(append, now=now, salt=self._salt)], now)
+
+    def admit(self, appends: Sequence[Append]) -> Admitted:
+        """The same for an append to several streams."""
+        now = self._clock()
+        return Admitted(admission.admit(appends, now=now, salt=self._salt), now)
+
+    def commit(self, appends: Sequence[Admitted]) -> list[list[Appended] | Refused]:
+        """Decide on each append in order, as if each came alone, and make all of them durable in one commit.
+
+        One that is refused (StreamConflict, IdentityClash) writes nothing, is answered with its error and leaves the
+        others alone. Raises LogBusy, LogUnavailable: nothing was written; AppendOutcomeUnknown.
+        """
+        answers: list[list[Appended] | Refused] = []
         with self.database.write() as cursor:
-            return self._commit(cursor, batches, now)
+            for append in appends:
+                try:
+                    answers.append(self._decide(cursor, append.batches, append.now))
+                except Refused as refusal:
+                    answers.append(refusal)
+        self._announce(answers)
+        return answers
 
     def read(
         self,
@@ -168,7 +188,9 @@ class SqlLog:
                 return admission.appended(rows, new=False)
             batch = admission.admit_erasure(Append(stream, said), now=now, salt=self._salt)
             cursor.executemany(self._statements.erase, [(row.position,) for row in kept])
-            return self._commit(cursor, [batch], now)[0]
+            answer = self._decide(cursor, [batch], now)
+        self._announce([answer])
+        return answer[0]
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
         check_name(snapshot.stream)
@@ -198,7 +220,18 @@ class SqlLog:
     ) -> None:
         self.close()
 
-    def _commit(self, cursor: DBAPICursor, batches: Sequence[Batch], now: int) -> list[Appended]:
+    def _commit_one(self, append: Admitted) -> list[Appended]:
+        with self.database.write() as cursor:
+            answer = self._decide(cursor, append.batches, append.now)
+        self._announce([answer])
+        return answer
+
+    def _announce(self, answers: Sequence[list[Appended] | Refused]) -> None:
+        """Wake whoever follows the log, when something new stands there."""
+        if any(not isinstance(answer, Refused) and answer[0].new for answer in answers):
+            self.database.announce()
+
+    def _decide(self, cursor: DBAPICursor, batches: Sequence[Batch], now: int) -> list[Appended]:
         """Decide on the batches and insert what is new, under the lock that the cursor's transaction holds."""
         found = [self._find(cursor, batch) for batch in batches]
         answered = admission.answer_known(batches, [place.known for place in found])

@@ -97,6 +97,9 @@ class SqliteDatabase:
         finally:
             self._writer.release()
 
+    def announce(self) -> None:
+        pass
+
     def close(self) -> None:
         with self._writer:
             kept, self._write_connection = self._write_connection, None
