@@ -32,6 +32,7 @@ from grading.rows import Coverage, GradeRow, Said
 from grading.twins import Begun, find_twin
 from grading.visibility import Changed, below, refuse_hidden, require_run, require_stream
 from spine import Event, Head, SqlLog, projection
+from spine.parking import Parked
 
 _SILENT: Final = structlog.make_filtering_bound_logger(CRITICAL)
 
@@ -220,13 +221,17 @@ class Gradebook:
 
     def catch_up(self) -> int:
         """Bring the board to the end of the log; returns how many positions it moved."""
-        return projection.catch_up(self.log, self._projection)
+        return projection.catch_up(self.log, self._projection, on_parked=self._tell_parked)
 
     def rebuild(self, *, progress: Progress | None = None) -> int:
-        """Make the board anew from the log; returns the position reached."""
-        reached = projection.rebuild(self.log, self._projection, progress=progress)
+        """Make the board anew from the log beside the one that serves; returns the position reached. Interrupted, it
+        goes on from there the next time."""
+        reached = projection.rebuild(self.log, self._projection, progress=progress, on_parked=self._tell_parked)
         self._logger.info("board.rebuilt", position=reached)
         return reached
+
+    def _tell_parked(self, parked: Parked) -> None:
+        self._logger.error("board.stream_parked", stream=parked.stream, seq=parked.seq, error=parked.error)
 
     def _said(self, identity: GraderIdentity) -> dict[tuple[str, str], Said]:
         self.catch_up()

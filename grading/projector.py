@@ -1,142 +1,214 @@
 """The projector: grade and grader events become rows. The same events give the same rows, in any batches."""
 
-import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
-from sqlalchemy import Connection, Table, delete, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+import orjson
+from sqlalchemy import Connection, Table, delete, insert, select, update
 
 from grading import tables
 from grading.graders import EV_ACTIVATED, EV_REGISTERED
-from grading.grades import EV_BROKEN, EV_MILESTONE, EV_SUMMARY, is_broken_of, is_whole
-from spine import Actor, Event, Log
+from grading.grades import EV_BROKEN, EV_SUMMARY
+from grading.rungs import Block, copy_blocks, read_blocks, reads_alike
+from grading.wholeness import Payload, broken_grade, plain_summary, plain_weights, whole_grade
+from spine import Actor, Log
+from spine.briefs import Brief
+from spine.bulk import insert_rows
 
 EV_HIDDEN: Final = "stream.hidden"
 EV_SHOWN: Final = "stream.shown"
+
+Row: TypeAlias = tuple[Any, ...]
+Tables: TypeAlias = Mapping[str, Table]
+
+_SYSTEM: Final = Actor.SYSTEM.value
+
+
+@dataclass(slots=True)
+class _Grade:
+    """A row of `grades`, and its rungs: those right before its summary, or rows of `rungs`."""
+
+    row: Row
+    block: Block | None = None
+    rungs: Sequence[Row] = ()
 
 
 class Grades:
     """Grades, their rungs, the graders with the active version of each, and which streams are hidden.
 
     Believed is what the service itself could have written: whole grades by the system on the stream they are about, and
-    graders on their own stream. Anything else in the log leaves no row.
+    graders on their own stream. Anything else in the log leaves no row. Rungs are looked up from their summary.
     """
 
     name = "grades"
-    version = 1
-    types = (EV_MILESTONE, EV_SUMMARY, EV_BROKEN, EV_REGISTERED, EV_ACTIVATED, EV_HIDDEN, EV_SHOWN)
+    version = 2
+    types = (EV_SUMMARY, EV_BROKEN, EV_REGISTERED, EV_ACTIVATED, EV_HIDDEN, EV_SHOWN)
     tables: Sequence[Table] = (tables.grades, tables.rungs, tables.graders, tables.hidden_streams)
 
     def __init__(self, log: Log) -> None:
         self._log = log
 
-    def apply(self, connection: Connection, events: Sequence[Event]) -> None:
-        """Take events in order."""
-        grades: list[dict[str, Any]] = []
-        rungs: list[dict[str, Any]] = []
-        here = {(event.stream, event.seq): event for event in events if event.type == EV_MILESTONE}
+    def apply(self, connection: Connection, tables: Tables, events: Sequence[Brief]) -> None:
+        """Take events in order. The first grade of an identity stands, whole."""
+        closing: list[Brief] = []
         for event in events:
             if event.schema_version != 1:
                 continue
-            match event.type:
-                case "stream.hidden" | "stream.shown":
-                    _set_hidden(connection, event)
-                case _ if event.actor is not Actor.SYSTEM:
-                    continue
-                case "grade.summary":
-                    block = self._block(event, here)
-                    if is_whole(event.stream, event, block):
-                        rungs += map(_rung, block)
-                        grades.append(_grade(event))
-                case "grade.broken" if is_broken_of(event.stream, event):
-                    grades.append(_grade(event))
-                case "grader.registered" if event.stream == f"grader/{event.payload['name']}":
-                    _insert_new(connection, tables.graders, [_grader(event)])
-                case "grader.activated" if event.stream == f"grader/{event.payload['name']}":
-                    _activate(connection, event.payload["name"], event.payload["version"])
-        _insert_new(connection, tables.rungs, rungs)
-        _insert_new(connection, tables.grades, grades)
+            if event.type in (EV_HIDDEN, EV_SHOWN):
+                _set_hidden(connection, tables["hidden_streams"], event)
+            elif event.actor == _SYSTEM:
+                if event.type in (EV_SUMMARY, EV_BROKEN):
+                    closing.append(event)
+                else:
+                    _take_grader(connection, tables["graders"], event)
+        _insert_grades(connection, tables, self._grades(connection, closing))
 
-    def _block(self, summary: Event, here: Mapping[tuple[str, int], Event]) -> list[Event]:
-        """As many events as the grade has rungs, right before its summary; those of an earlier batch from the log."""
-        first = max(summary.seq - summary.payload["rungs"], 1)
-        block = [here.get((summary.stream, seq)) for seq in range(first, summary.seq)]
-        found = [event for event in block if event is not None]
-        if len(found) == len(block):
-            return found
-        return list(self._log.read(summary.stream, after=first - 1, until=summary.seq - 1))
+    def _grades(self, connection: Connection, closing: Sequence[Brief]) -> dict[str, _Grade]:
+        """The grades that these events close, as far as they are believed, by id."""
+        plain = _plain_grades(connection, [event for event in closing if event.type == EV_SUMMARY])
+        grades: dict[str, _Grade] = {}
+        for event in closing:
+            grade = plain.get(event.position) or self._grade(event)
+            if grade is not None:
+                grades.setdefault(grade.row[0], grade)
+        return grades
 
-
-def _rung(event: Event) -> dict[str, Any]:
-    payload = event.payload
-    kept = ("grade_id", "index", "name", "weight", "required", "passed", "reached", "detail", "cited")
-    return {key: payload[key] for key in kept} | {"citations": json.dumps(payload["citations"])}
+    def _grade(self, event: Brief) -> _Grade | None:
+        if event.type == EV_BROKEN:
+            broken = broken_grade(self._log, event)
+            return None if broken is None else _Grade(_broken(event, broken))
+        whole = whole_grade(self._log, event)
+        if whole is None:
+            return None
+        said, rungs = whole
+        return _Grade(_graded(event, said), rungs=list(map(_rung, rungs)))
 
 
-def _grade(event: Event) -> dict[str, Any]:
-    payload = event.payload
-    grader = payload["grader"] or {}
-    evidence = payload["evidence"]
-    broken = event.type == EV_BROKEN
+def _plain_grades(connection: Connection, summaries: Sequence[Brief]) -> dict[int, _Grade]:
+    """The grades in plain shape, with their rungs right before their summary, by its position: all but a few."""
+    said = {event.position: payload for event in summaries if (payload := plain_summary(event)) is not None}
+    blocks: dict[int, Block] = {}
+    weights: set[float] = set()
+    for block in read_blocks(connection, [Block(position, payload["rungs"]) for position, payload in said.items()]):
+        found = plain_weights(said[block.position], block.payloads)
+        if found is not None:
+            blocks[block.position] = block
+            weights |= found
+    if not reads_alike(connection, sorted(weights)):
+        return {}
     return {
-        "grade_id": payload["grade_id"],
-        "stream": event.stream,
-        "ladder": payload["ladder"],
-        "grader": grader.get("name"),
-        "version": grader.get("version"),
-        "definition": grader.get("definition"),
-        "semantics": grader.get("semantics"),
-        "status": "broken" if broken else "graded",
-        "mode": payload.get("mode"),
-        "passed": payload.get("passed"),
-        "score": payload.get("score"),
-        "attained": payload.get("attained"),
-        "total": payload.get("total"),
-        "reached": payload.get("reached"),
-        "rungs": payload.get("rungs"),
-        "through_seq": evidence.get("through_seq"),
-        "evidence_digest": evidence["digest"],
-        "outcome_digest": payload.get("outcome"),
-        "code": payload["code"] if broken else None,
-        "milestone": payload["milestone"] if broken else None,
-        "place": payload["where"] if broken else None,
-        "seq": event.seq,
-        "position": event.position,
-        "recorded_at": event.row.recorded_at,
+        event.position: _Grade(_graded(event, said[event.position]), blocks[event.position])
+        for event in summaries
+        if event.position in blocks
     }
 
 
-def _grader(event: Event) -> dict[str, Any]:
-    kept = ("name", "version", "definition", "semantics", "kind")
-    row = {key: event.payload[key] for key in kept}
-    return row | {"active": False, "position": event.position, "recorded_at": event.row.recorded_at}
+def _rung(said: Payload) -> Row:
+    return (
+        said["grade_id"],
+        said["index"],
+        said["name"],
+        said["weight"],
+        said["required"],
+        said["passed"],
+        said["reached"],
+        said["detail"],
+        orjson.dumps(said["citations"]).decode(),
+        said["cited"],
+    )
 
 
-def _activate(connection: Connection, name: str, version: str) -> None:
-    """Make a registered version the active one; one that is not registered changes nothing."""
-    graders = tables.graders
-    known = select(graders.c.name).where(graders.c.name == name, graders.c.version == version)
-    if connection.execute(known).first() is not None:
-        connection.execute(update(graders).where(graders.c.name == name).values(active=graders.c.version == version))
+def _graded(event: Brief, said: Payload) -> Row:
+    return (
+        *_identity(event, said, "graded"),
+        said["mode"],
+        said["passed"],
+        said["score"],
+        said["attained"],
+        said["total"],
+        said["reached"],
+        said["rungs"],
+        said["evidence"].get("through_seq"),
+        said["evidence"]["digest"],
+        said["outcome"],
+        *(None, None, None),
+        *_place(event),
+    )
 
 
-def _set_hidden(connection: Connection, event: Event) -> None:
-    hidden = tables.hidden_streams
+def _broken(event: Brief, said: Payload) -> Row:
+    return (
+        *_identity(event, said, "broken"),
+        *(None, None, None, None, None, None, None),
+        said["evidence"].get("through_seq"),
+        said["evidence"]["digest"],
+        None,
+        said["code"],
+        said["milestone"],
+        said["where"],
+        *_place(event),
+    )
+
+
+def _identity(event: Brief, said: Payload, status: str) -> Row:
+    grader = said["grader"] or {}
+    return (
+        said["grade_id"],
+        event.stream,
+        said["ladder"],
+        grader.get("name"),
+        grader.get("version"),
+        grader.get("definition"),
+        grader.get("semantics"),
+        status,
+    )
+
+
+def _place(event: Brief) -> Row:
+    return event.seq, event.position, event.recorded_at
+
+
+def _insert_grades(connection: Connection, tables: Tables, grades: Mapping[str, _Grade]) -> None:
+    """Insert the grades that are not there yet, with their rungs."""
+    if not grades:
+        return
+    ids = tables["grades"].c.grade_id
+    known = set(connection.scalars(select(ids).where(ids.in_(grades))))
+    fresh = [grades[id] for id in sorted(grades.keys() - known)]  # in the order of the index
+    insert_rows(connection, tables["grades"], _without_nul(grade.row for grade in fresh))
+    insert_rows(connection, tables["rungs"], _without_nul(rung for grade in fresh for rung in grade.rungs))
+    copy_blocks(connection, tables["rungs"], [grade.block for grade in fresh if grade.block is not None])
+
+
+def _take_grader(connection: Connection, graders: Table, event: Brief) -> None:
+    said = event.payload()
+    name, version = said["name"], said["version"]
+    if event.stream != f"grader/{name}":
+        return
+    this = (graders.c.name == name, graders.c.version == version)
+    known = connection.execute(select(graders.c.name).where(*this)).first() is not None
+    if event.type == EV_REGISTERED and not known:
+        row = {key: said[key] for key in ("name", "version", "definition", "semantics", "kind")}
+        place = {"position": event.position, "recorded_at": event.recorded_at}
+        connection.execute(insert(graders).values(**row, **place, active=False))
+    elif event.type == EV_ACTIVATED and known:
+        # One that is not registered changes nothing.
+        active = graders.c.version == version
+        connection.execute(update(graders).where(graders.c.name == name).values(active=active))
+
+
+def _set_hidden(connection: Connection, hidden: Table, event: Brief) -> None:
     connection.execute(delete(hidden).where(hidden.c.stream == event.stream))
     if event.type == EV_HIDDEN:
-        _insert_new(connection, hidden, [{"stream": event.stream, "reason": event.payload["reason"]}])
+        insert_rows(connection, hidden, _without_nul([(event.stream, event.payload()["reason"])]))
 
 
-def _insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert what is not there yet: the first of an identity stands."""
-    if not rows:
-        return
-    make = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    clean = [{key: _storable(value) for key, value in row.items()} for row in rows]
-    connection.execute(make(table).on_conflict_do_nothing(), clean)
-
-
-def _storable(value: Any) -> Any:
+def _without_nul(rows: Iterable[Row]) -> list[Row]:
     """Postgres takes no NUL in text, which an event may hold."""
-    return value.replace("\0", "\ufffd") if isinstance(value, str) else value
+    return [
+        tuple(value.replace("\0", "\ufffd") if isinstance(value, str) else value for value in row)
+        if "\0" in "".join([value for value in row if type(value) is str])
+        else row
+        for row in rows
+    ]

@@ -13,8 +13,13 @@ from spine.database import open_database
 TARGETS = [schema.metadata, tables.metadata]
 
 
+def _is_ours(name: str | None, kind: str, _parents: object) -> bool:
+    """What a rebuild is filling is no part of the schema."""
+    return not (kind == "table" and name is not None and name.endswith("__shadow"))
+
+
 def run(connection: Connection) -> None:
-    context.configure(connection=connection, target_metadata=TARGETS)
+    context.configure(connection=connection, target_metadata=TARGETS, include_name=_is_ours)
     with context.begin_transaction():
         context.run_migrations()
 

@@ -2,23 +2,31 @@
 
 from spine.errors import (
     AppendOutcomeUnknown,
+    EventTooNew,
     IdentityClash,
     InvalidInput,
     LogBusy,
     LogCorrupt,
     LogUnavailable,
+    Overloaded,
     PayloadErased,
     Refused,
     RestoreDetected,
     SchemaOutdated,
+    SnapshotStale,
     SpineError,
     StreamConflict,
+    UpcastersBroken,
+    UpcastFailed,
     WriterNotAllowed,
 )
 from spine.events import Actor, ErasedPayload, Event, NewEvent
+from spine.folds import Fold, Replayed, fold, replay
+from spine.group_commit import GroupCommit
 from spine.log import ANY, NO_STREAM, STREAM_EXISTS, Append, Appended, Expect, Head, Log, Snapshot
 from spine.memory import MemoryLog
 from spine.sql_log import SqlLog, open_log
+from spine.upcasters import Upcaster, Upcasters, upcast
 
 __all__ = [
     "ANY",
@@ -30,7 +38,10 @@ __all__ = [
     "Appended",
     "ErasedPayload",
     "Event",
+    "EventTooNew",
     "Expect",
+    "Fold",
+    "GroupCommit",
     "Head",
     "IdentityClash",
     "InvalidInput",
@@ -40,14 +51,24 @@ __all__ = [
     "LogUnavailable",
     "MemoryLog",
     "NewEvent",
+    "Overloaded",
     "PayloadErased",
     "Refused",
+    "Replayed",
     "RestoreDetected",
     "SchemaOutdated",
     "Snapshot",
+    "SnapshotStale",
     "SpineError",
     "SqlLog",
     "StreamConflict",
+    "UpcastFailed",
+    "Upcaster",
+    "Upcasters",
+    "UpcastersBroken",
     "WriterNotAllowed",
+    "fold",
     "open_log",
+    "replay",
+    "upcast",
 ]

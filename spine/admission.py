@@ -10,10 +10,10 @@ from typing import Final
 
 from spine import canonical
 from spine.canonical import MAX_INTEGER, ZERO_LEAF
-from spine.errors import IdentityClash, InvalidInput, StreamConflict
+from spine.errors import IdentityClash, InvalidInput, StreamConflict, WriterNotAllowed
 from spine.events import EventRow
 from spine.identifiers import check_stream
-from spine.log import ANY, NO_STREAM, STREAM_EXISTS, Append, Appended, Expect
+from spine.log import Append, Appended, Expect
 from spine.sealing import Sealed, seal
 from spine.vocabulary import ERASED
 
@@ -23,7 +23,7 @@ class Batch:
     """One stream's part of an append, checked and sealed."""
 
     stream: str
-    events: tuple[Sealed, ...]
+    events: Sequence[Sealed]
     expect: Expect | int
     field: str
 
@@ -57,21 +57,18 @@ EMPTY_STREAM: Final = StreamEnd(0, ZERO_LEAF)
 
 def admit_one(append: Append, *, now: int, salt: Callable[[], bytes]) -> Batch:
     """Check and seal an append to one stream. Raises the first refusal, naming the field."""
-    _check_no_erasure(append, "")
     return _admit(append, "", now, salt)
 
 
 def admit_erasure(append: Append, *, now: int, salt: Callable[[], bytes]) -> Batch:
     """The same for the events that tell of an erasure, by the erasure itself."""
-    return _admit(append, "", now, salt)
+    return _admit(append, "", now, salt, erasure=True)
 
 
 def admit(appends: Sequence[Append], *, now: int, salt: Callable[[], bytes]) -> list[Batch]:
     """Check and seal an append to several streams. Raises the first refusal, naming the field."""
     if not appends:
         raise InvalidInput("appends", "there is nothing to append")
-    for index, append in enumerate(appends):
-        _check_no_erasure(append, f"appends[{index}].")
     batches = [_admit(append, f"appends[{index}].", now, salt) for index, append in enumerate(appends)]
     seen: set[str] = set()
     for batch in batches:
@@ -94,90 +91,81 @@ def answer_known(batches: Sequence[Batch], known: Sequence[Mapping[bytes, EventR
 
 def check_expected(batch: Batch, actual: int) -> None:
     """Raises StreamConflict unless the stream, which is at seq `actual`, is where the batch expects it."""
-    match batch.expect:
-        case Expect.ANY:
-            met = True
-        case Expect.NO_STREAM:
-            met = actual == 0
-        case Expect.STREAM_EXISTS:
-            met = actual > 0
-        case seq:
-            met = actual == seq
-    if not met:
+    if not meets(batch.expect, actual):
         expected = batch.expect if isinstance(batch.expect, Expect) else f"seq {batch.expect}"
         raise StreamConflict(batch.stream, expected=expected, actual=actual)
 
 
-def place(batch: Batch, *, log: str, end: StreamEnd, position: int, recorded_at: int) -> list[EventRow]:
-    """The rows of a batch behind `end`, the first of them at `position`, each chained to the one before it."""
-    rows: list[EventRow] = []
+def meets(expect: Expect | int, actual: int) -> bool:
+    """Whether a stream at seq `actual` is where it is expected."""
+    match expect:
+        case Expect.ANY:
+            return True
+        case Expect.NO_STREAM:
+            return actual == 0
+        case Expect.STREAM_EXISTS:
+            return actual > 0
+        case seq:
+            return actual == seq
+
+
+def place(batch: Batch, *, log: str, end: StreamEnd, recorded_at: int) -> list[bytes]:
+    """The leaves of a batch behind `end`, each chained to the one before it."""
+    behind, last = canonical.around(log, batch.stream)
+    leaves: list[bytes] = []
     prev = end.leaf
-    for offset, event in enumerate(batch.events):
-        seq = end.seq + 1 + offset
-        envelope = canonical.envelope(
-            event.part, log=log, prev=prev, recorded_at=recorded_at, seq=seq, stream=batch.stream
-        )
+    for seq, event in enumerate(batch.events, start=end.seq + 1):
+        envelope = canonical.enveloped(event.part, behind, last, prev=prev, recorded_at=recorded_at, seq=seq)
         prev = canonical.leaf_hash(envelope)
-        rows.append(_row(event, batch.stream, seq, position + offset, recorded_at, prev))
-    return rows
+        leaves.append(prev)
+    return leaves
 
 
-def appended(rows: Sequence[EventRow], *, new: bool = True) -> Appended:
-    """Where these rows stand."""
-    return Appended(rows[0].seq, rows[-1].seq, rows[0].position, rows[-1].position, new)
+def placed(batch: Batch, end: StreamEnd, position: int) -> Appended:
+    """Where a new batch stands behind `end`, its first event at `position`."""
+    count = len(batch.events)
+    return Appended(end.seq + 1, end.seq + count, position, position + count - 1, True)
 
 
-def _admit(append: Append, field: str, now: int, salt: Callable[[], bytes]) -> Batch:
-    check_stream(append.stream, f"{field}stream")
-    _check_expect(append.expect, f"{field}expect")
+def standing(rows: Sequence[EventRow]) -> Appended:
+    """Where events stand that stood there before."""
+    return Appended(rows[0].seq, rows[-1].seq, rows[0].position, rows[-1].position, False)
+
+
+def _admit(append: Append, field: str, now: int, salt: Callable[[], bytes], *, erasure: bool = False) -> Batch:
+    check_stream(append.stream, f"{field}stream" if field else "stream")
+    _check_expect(append.expect, field)
     if not append.events:
         raise InvalidInput(f"{field}events", "there is nothing to append")
-    events = tuple(seal(event, now, salt(), f"{field}events[{index}]") for index, event in enumerate(append.events))
-    _check_distinct(append.stream, events, field)
+    events: list[Sealed] = []
+    for event in append.events:
+        try:
+            if event.type == ERASED and not erasure:
+                # It excuses a payload that is gone, so nobody says it of one that is not.
+                raise InvalidInput("type", f"{ERASED} is written by erasing alone: Log.erase")
+            events.append(seal(event, now, salt()))
+        except (InvalidInput, WriterNotAllowed) as refusal:
+            raise refusal.under(f"{field}events[{len(events)}]") from None
+    if len(events) > 1:
+        _check_distinct(append.stream, events, field)
     return Batch(append.stream, events, append.expect, field)
 
 
-def _row(event: Sealed, stream: str, seq: int, position: int, recorded_at: int, leaf: bytes) -> EventRow:
-    return EventRow(
-        position,
-        stream,
-        seq,
-        event.id,
-        event.type,
-        event.schema_version,
-        event.actor,
-        event.principal,
-        event.time,
-        recorded_at,
-        event.correlation_id,
-        event.causation_id,
-        event.trace_id,
-        event.span_id,
-        event.origin,
-        event.payload_digest,
-        event.metadata_digest,
-        event.salt,
-        event.payload.decode(),
-        None if event.metadata is None else event.metadata.decode(),
-        leaf,
-    )
-
-
-def _answer(batch: Batch, known: Mapping[bytes, EventRow]) -> Appended:
+def _answer(batch: Batch, stored: Mapping[bytes, EventRow]) -> Appended:
     for number, event in enumerate(batch.events):
         field = f"{batch.field}events[{number}]"
-        row = known.get(event.id)
+        row = stored.get(event.id)
         if row is None:
             raise IdentityClash(batch.stream, field, "this id is new, but others of the batch stand on the stream")
         differs = _difference(event, row)
         if differs:
             raise IdentityClash(batch.stream, field, f"its id stands at seq {row.seq} with another {differs}")
-    rows = [known[event.id] for event in batch.events]
+    rows = [stored[event.id] for event in batch.events]
     for number, (before, row) in enumerate(pairwise(rows), start=1):
         if row.seq != before.seq + 1:
             field = f"{batch.field}events[{number}]"
             raise IdentityClash(batch.stream, field, f"it stands at seq {row.seq}, the one before it at {before.seq}")
-    return appended(rows, new=False)
+    return standing(rows)
 
 
 def _difference(event: Sealed, row: EventRow) -> str | None:
@@ -195,18 +183,14 @@ def _difference(event: Sealed, row: EventRow) -> str | None:
         return "metadata"
     if row.salt is None:
         return None
-    if canonical.payload_digest(row.salt, event.payload) != row.payload_digest:
+    if canonical.payload_digest(row.salt, event.payload.encode()) != row.payload_digest:
         return "payload"
-    if event.metadata is not None and canonical.metadata_digest(row.salt, event.metadata) != row.metadata_digest:
+    if (
+        event.metadata is not None
+        and canonical.metadata_digest(row.salt, event.metadata.encode()) != row.metadata_digest
+    ):
         return "metadata"
     return None
-
-
-def _check_no_erasure(append: Append, field: str) -> None:
-    """An `event.erased` excuses a payload that is gone, so nobody says it of one that is not."""
-    for number, event in enumerate(append.events):
-        if event.type == ERASED:
-            raise InvalidInput(f"{field}events[{number}].type", f"{ERASED} is written by erasing alone: Log.erase")
 
 
 def _check_distinct(stream: str, events: Sequence[Sealed], field: str) -> None:
@@ -218,7 +202,6 @@ def _check_distinct(stream: str, events: Sequence[Sealed], field: str) -> None:
 
 
 def _check_expect(expect: object, field: str) -> None:
-    if expect in (ANY, NO_STREAM, STREAM_EXISTS):
+    if type(expect) is Expect or (type(expect) is int and 0 <= expect <= MAX_INTEGER):
         return
-    if type(expect) is not int or not 0 <= expect <= MAX_INTEGER:
-        raise InvalidInput(field, f"{expect!r} is neither ANY, NO_STREAM, STREAM_EXISTS nor a seq")
+    raise InvalidInput(f"{field}expect", f"{expect!r} is neither ANY, NO_STREAM, STREAM_EXISTS nor a seq")

@@ -19,7 +19,8 @@ ZERO_LEAF: Final = bytes(32)
 MAX_INTEGER: Final = 2**53 - 1
 MAX_DEPTH: Final = 64
 
-_SIXTEEN_DIGITS = re.compile(r"[0-9]{16}")
+_LARGE_INTEGER = re.compile(r"(?:\A|[\s,:\[-])(?:9[0-9]{15}|[1-9][0-9]{16})")
+_DIGITS = bytes(48 if 48 <= byte < 58 else 0 for byte in range(256))
 
 
 def encode(value: object, field: str = "value") -> bytes:
@@ -46,7 +47,9 @@ def decode(text: str | bytes) -> Any:
     """
     if isinstance(text, bytes):
         text = text.decode()
-    if _SIXTEEN_DIGITS.search(text):
+    # Sixteen digits in a row are two neighbours among every eighth byte; the pattern alone takes ten times as long.
+    neighbours = text.encode()[7::8].translate(_DIGITS).find(b"00")
+    if neighbours >= 0 and _LARGE_INTEGER.search(text):
         return json.loads(text, parse_int=_bounded)
     return orjson.loads(text)
 
@@ -158,24 +161,20 @@ def event_part(
     trace_id: str,
     type: str,
 ) -> bytes:
-    """The envelope's `event` object, known before the log's lock is taken. Keys stand in RFC 8785 order."""
-    return orjson.dumps(
-        {
-            "actor": actor,
-            "causation_id": causation_id,
-            "correlation_id": correlation_id,
-            "id": id,
-            "metadata": metadata,
-            "origin": origin,
-            "payload": payload,
-            "principal": principal,
-            "schema_version": schema_version,
-            "span_id": span_id,
-            "time": time,
-            "trace_id": trace_id,
-            "type": type,
-        }
-    )
+    """The envelope's `event` object, known before the log's lock is taken. Keys stand in RFC 8785 order.
+
+    `actor`, `type`, ids and digests hold nothing that JSON escapes; the other texts may.
+    """
+    return (
+        f'{{"actor":"{actor}","causation_id":"{causation_id}","correlation_id":{_quoted(correlation_id)},"id":"{id}",'
+        f'"metadata":"{metadata}","origin":{_quoted(origin)},"payload":"{payload}","principal":{_quoted(principal)},'
+        f'"schema_version":{schema_version},"span_id":{_quoted(span_id)},"time":{time},'
+        f'"trace_id":{_quoted(trace_id)},"type":"{type}"}}'
+    ).encode()
+
+
+def _quoted(value: str) -> str:
+    return '""' if value == "" else orjson.dumps(value).decode()
 
 
 def envelope(event: bytes, *, log: str, prev: bytes, recorded_at: int, seq: int, stream: str) -> bytes:
@@ -183,12 +182,14 @@ def envelope(event: bytes, *, log: str, prev: bytes, recorded_at: int, seq: int,
 
     `prev` is the leaf of the stream's previous event, 32 zero bytes for its first.
     """
-    return b'{"event":%b,"log":%b,"prev":"%b","recorded_at":%d,"seq":%d,"spec":"%b","stream":%b}' % (
-        event,
-        json_text(log),
-        prev.hex().encode(),
-        recorded_at,
-        seq,
-        SPEC.encode(),
-        json_text(stream),
-    )
+    return enveloped(event, *around(log, stream), prev=prev, recorded_at=recorded_at, seq=seq)
+
+
+def around(log: str, stream: str) -> tuple[bytes, bytes]:
+    """What stands behind the `event` object and at the end of every envelope of this stream."""
+    return b',"log":%b,"prev":"' % json_text(log), b',"spec":"%b","stream":%b}' % (SPEC.encode(), json_text(stream))
+
+
+def enveloped(event: bytes, behind: bytes, end: bytes, *, prev: bytes, recorded_at: int, seq: int) -> bytes:
+    """The envelope, between what `around` gave for its log and stream."""
+    return b'{"event":%b%b%b","recorded_at":%d,"seq":%d%b' % (event, behind, prev.hex().encode(), recorded_at, seq, end)

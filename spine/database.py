@@ -1,14 +1,19 @@
 """A log's database: what the rest of the spine asks of it, and opening one by its URL."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, Protocol
 
 from sqlalchemy import Connection, Engine, make_url
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import ArgumentError
 
+from spine.admission import Batch
+from spine.arrivals import Watch
+from spine.ends import Ends
 from spine.errors import InvalidInput
+from spine.leading import Lead
+from spine.log import Appended
 from spine.postgres import PostgresDatabase
 from spine.sqlite import SqliteDatabase
 
@@ -28,6 +33,23 @@ class Database(Protocol):
 
     def id_value(self, id: bytes | None) -> Any:
         """An event id as the driver takes it."""
+
+    def append_one(self, batch: Batch, now: int) -> Appended | None:
+        """Append a batch of one event the shortest way there is. None when it has to be looked at more closely: nothing
+        was written. Raises StreamConflict; LogBusy, AppendOutcomeUnknown."""
+
+    def appending(self) -> AbstractContextManager[DBAPICursor]:
+        """The same as `write`, for what asks for `ends` first."""
+
+    def ends(self, cursor: DBAPICursor, wanted: Sequence[tuple[str, Sequence[bytes]]]) -> Ends:
+        """Where the log and these streams end, and whether any of these ids stands on them. The cursor's transaction
+        holds the log's lock from here on."""
+
+    def remember(self, ends: Ends) -> None:
+        """An append was committed, and things end there now: a hint for the next one."""
+
+    def insert_events(self, cursor: DBAPICursor, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows of `events`: the columns in their order, ids as 16 bytes."""
 
     @contextmanager
     def read(self) -> Iterator[DBAPICursor]:
@@ -51,6 +73,12 @@ class Database(Protocol):
 
     def announce(self) -> None:
         """Wake the watchers of this log, here and in other processes: something was committed. A hint, and cheap."""
+
+    def watch(self) -> Watch:
+        """Waits for what is announced, here and in other processes. Raises LogUnavailable."""
+
+    def lead(self, follower: str) -> Lead:
+        """The lead among those who follow under this name; not taken yet."""
 
     def close(self) -> None: ...
 

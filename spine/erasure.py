@@ -6,6 +6,7 @@ from spine.canonical import MAX_INTEGER, encode
 from spine.errors import InvalidInput
 from spine.events import Actor, EventRow, NewEvent
 from spine.identifiers import MAX_IDENTIFIER, check_identifier, check_stream
+from spine.identity import derived_id
 from spine.vocabulary import ERASED, check_writer, is_service
 
 
@@ -42,6 +43,7 @@ def erasures(rows: Sequence[EventRow], *, reason: str, actor: Actor, principal: 
                 "by": principal,
             },
             actor=actor,
+            id=derived_id({"erased": row.seq, "stream": row.stream, "type": ERASED}),
             principal=principal,
         )
         for row in rows

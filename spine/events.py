@@ -75,6 +75,14 @@ class EventRow(NamedTuple):
     leaf: bytes
 
 
+_POSITION: Final = 0
+_STREAM: Final = 1
+_SEQ: Final = 2
+_TYPE: Final = 4
+_PAYLOAD: Final = 18
+"""Places in an EventRow of what is asked of every event."""
+
+
 class ErasedPayload(Mapping[str, Any]):
     """Stands where a payload was erased. It can be shown; looking into it raises PayloadErased."""
 
@@ -116,106 +124,112 @@ class Event:
     """An event as the log holds it. Read-only; its payload is decoded when first looked at and is this object's own,
     so nothing done to it reaches the log or another reader."""
 
-    __slots__ = ("_metadata", "_payload", "_row")
+    __slots__ = ("_metadata", "_payload", "_row", "_stream")
 
-    def __init__(self, row: EventRow) -> None:
+    def __init__(self, row: EventRow, stream: str | None = None) -> None:
+        """With `stream`, the row is a plain tuple that holds something else in its place: most events are never asked
+        for their row."""
         self._row = row
+        self._stream: str = row[_STREAM] if stream is None else stream
         self._payload: Mapping[str, Any] | None = None
         self._metadata: Mapping[str, Any] | None = None
 
     @property
     def row(self) -> EventRow:
         """The event as stored, for verifying and copying."""
-        return self._row
+        row = self._row
+        if type(row) is not EventRow:
+            row = self._row = EventRow._make((row[0], self._stream, *row[2:]))
+        return row
 
     @property
     def position(self) -> int:
         """Place in the whole log: dense, from 1, in commit order."""
-        return self._row.position
+        return self._row[_POSITION]
 
     @property
     def stream(self) -> str:
-        return self._row.stream
+        return self._stream
 
     @property
     def seq(self) -> int:
         """Place in its stream: dense, from 1."""
-        return self._row.seq
+        return self._row[_SEQ]
 
     @property
     def id(self) -> UUID:
-        return UUID(bytes=self._row.id)
+        return UUID(bytes=self.row.id)
 
     @property
     def type(self) -> str:
-        return self._row.type
+        return self._row[_TYPE]
 
     @property
     def schema_version(self) -> int:
-        return self._row.schema_version
+        return self.row.schema_version
 
     @property
     def actor(self) -> Actor:
-        return Actor(self._row.actor)
+        return Actor(self.row.actor)
 
     @property
     def principal(self) -> str:
-        return self._row.principal
+        return self.row.principal
 
     @property
     def time(self) -> datetime:
         """When it happened, as its producer says."""
-        return as_datetime(self._row.time)
+        return as_datetime(self.row.time)
 
     @property
     def recorded_at(self) -> datetime:
         """When the log took it, by the log's clock; never decreases along the log."""
-        return as_datetime(self._row.recorded_at)
+        return as_datetime(self.row.recorded_at)
 
     @property
     def correlation_id(self) -> str:
-        return self._row.correlation_id
+        return self.row.correlation_id
 
     @property
     def causation_id(self) -> UUID | None:
-        stored = self._row.causation_id
+        stored = self.row.causation_id
         return None if stored is None else UUID(bytes=stored)
 
     @property
     def trace_id(self) -> str:
-        return self._row.trace_id
+        return self.row.trace_id
 
     @property
     def span_id(self) -> str:
-        return self._row.span_id
+        return self.row.span_id
 
     @property
     def origin(self) -> str:
-        return self._row.origin
+        return self.row.origin
 
     @property
     def digest(self) -> str:
         """Its leaf hash, lower-case hex: binds everything but the position (FORMATS: gradespine/event/1)."""
-        return self._row.leaf.hex()
+        return self.row.leaf.hex()
 
     @property
     def erased(self) -> bool:
         """Whether its payload, metadata and salt were erased; the digests stay."""
-        return self._row.payload is None
+        return self._row[_PAYLOAD] is None
 
     @property
     def payload(self) -> Mapping[str, Any]:
         """The JSON object that was appended; an ErasedPayload if it was erased."""
         if self._payload is None:
-            row = self._row
-            self._payload = ErasedPayload(row.stream, row.seq) if row.payload is None else decode(row.payload)
+            text = self._row[_PAYLOAD]
+            self._payload = ErasedPayload(self._stream, self.seq) if text is None else decode(text)
         return self._payload
 
     @property
     def metadata(self) -> Mapping[str, Any]:
         """Facts of transport and tools, never evidence; empty when there are none, an ErasedPayload if erased."""
         if self._metadata is None:
-            row = self._row
+            row = self.row
             if row.metadata is not None:
                 self._metadata = decode(row.metadata)
             else:
@@ -223,11 +237,11 @@ class Event:
         return self._metadata
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Event) and self._row == other._row
+        return isinstance(other, Event) and self.row == other.row
 
     def __hash__(self) -> int:
-        return hash(self._row.leaf)
+        return hash(self.row.leaf)
 
     def __repr__(self) -> str:
-        row = self._row
+        row = self.row
         return f"<Event {row.position} {row.stream}#{row.seq} {row.type} by {row.actor}>"

@@ -132,10 +132,14 @@ class Log(Protocol):
 
         Rows, digests and positions stay. Erasing what is erased already writes nothing for it. `principal` is who
         authorised it. Raises InvalidInput for an unknown seq and for service events, WriterNotAllowed for an agent.
+        Snapshots that may hold what was erased go with it.
         """
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
-        """Keep a fold's state; replaces one of the same stream, fold, version and seq."""
+        """Keep a fold's state; replaces one of the same stream, fold, version and seq.
+
+        Raises SnapshotStale when something the state may hold has been erased since it was folded.
+        """
 
     def latest_snapshot(self, stream: str, fold: str, version: int, *, until: int | None = None) -> Snapshot | None:
         """The fold's newest state at or before seq `until`."""

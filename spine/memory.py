@@ -3,7 +3,6 @@
 import secrets
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
 from threading import Lock
 from types import TracebackType
 from typing import Self
@@ -15,10 +14,11 @@ from spine.clock import Clock, now
 from spine.erasure import check_erasure, erasures
 from spine.errors import InvalidInput
 from spine.events import Actor, Event, EventRow, NewEvent
-from spine.folds import check_snapshot
+from spine.folds import check_not_erased, check_snapshot
 from spine.identifiers import checked_id
 from spine.log import ANY, Append, Appended, Expect, Head, Snapshot
 from spine.reading import after_prefix, check_limit, check_name, check_range, check_snapshot_range
+from spine.vocabulary import ERASED
 
 
 def random_salt() -> bytes:
@@ -116,28 +116,32 @@ class MemoryLog:
         now = self._clock()
         with self._lock:
             rows = [self._row(stream, seq) for seq in sorted(set(seqs))]
-            said = erasures(
-                [row for row in rows if row.payload is not None], reason=reason, actor=actor, principal=principal
-            )
+            kept = [row for row in rows if row.payload is not None]
+            said = erasures(kept, reason=reason, actor=actor, principal=principal)
             if not said:
-                return admission.appended(rows, new=False)
+                return admission.standing(rows)
             batch = admission.admit_erasure(Append(stream, said), now=now, salt=self._salt)
-            for row in rows:
+            for row in kept:
                 self._rows[row.position - 1] = row._replace(payload=None, metadata=None, salt=None)
+            self._drop_snapshots(stream, kept[0].seq)
             return self._commit([batch], now)[0]
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
         check_name(snapshot.stream)
-        head = self.head(snapshot.stream)
-        check_snapshot(snapshot, 0 if head is None else head.seq)
-        kept = self._snapshots.setdefault((snapshot.stream, snapshot.fold, snapshot.version), {})
-        kept[snapshot.seq] = snapshot
+        with self._lock:
+            head = self.head(snapshot.stream)
+            check_snapshot(snapshot, 0 if head is None else head.seq)
+            behind = self.read(snapshot.stream, after=snapshot.seq, types=[ERASED])
+            check_not_erased(snapshot, (event.row.payload or "" for event in behind))
+            kept = self._snapshots.setdefault((snapshot.stream, snapshot.fold, snapshot.version), {})
+            kept[snapshot.seq] = snapshot
 
     def latest_snapshot(self, stream: str, fold: str, version: int, *, until: int | None = None) -> Snapshot | None:
         check_snapshot_range(stream, fold, version, until)
-        kept = self._snapshots.get((stream, fold, version), {})
-        seq = max((seq for seq in kept if until is None or seq <= until), default=None)
-        return None if seq is None else kept[seq]
+        with self._lock:
+            kept = self._snapshots.get((stream, fold, version), {})
+            seq = max((seq for seq in kept if until is None or seq <= until), default=None)
+            return None if seq is None else kept[seq]
 
     def close(self) -> None:
         pass
@@ -159,18 +163,21 @@ class MemoryLog:
         for batch, end in zip(batches, ends, strict=True):
             admission.check_expected(batch, end.seq)
         recorded_at = max(now, self._rows[-1].recorded_at) if self._rows else now
-        placed: list[list[EventRow]] = []
-        position = len(self._rows) + 1
+        rows: list[EventRow] = []
+        answers: list[Appended] = []
         for batch, end in zip(batches, ends, strict=True):
-            rows = admission.place(batch, log=self._new_name, end=end, position=position, recorded_at=recorded_at)
-            placed.append(rows)
-            position += len(rows)
+            position = len(self._rows) + len(rows) + 1
+            answers.append(admission.placed(batch, end, position))
+            leaves = admission.place(batch, log=self._new_name, end=end, recorded_at=recorded_at)
+            for offset, (event, leaf) in enumerate(zip(batch.events, leaves, strict=True)):
+                values = event.values(recorded_at, leaf)
+                rows.append(EventRow(position + offset, batch.stream, end.seq + 1 + offset, *values))
         # In one step, since readers take no lock: they see the whole append or nothing of it.
-        self._rows.extend(chain.from_iterable(placed))
-        for batch, rows in zip(batches, placed, strict=True):
-            self._streams.setdefault(batch.stream, []).extend(row.position for row in rows)
-            self._ids.setdefault(batch.stream, {}).update((row.id, row.position) for row in rows)
-        return [admission.appended(rows) for rows in placed]
+        self._rows.extend(rows)
+        for row in rows:
+            self._streams.setdefault(row.stream, []).append(row.position)
+            self._ids.setdefault(row.stream, {})[row.id] = row.position
+        return answers
 
     def _known(self, batch: Batch) -> dict[bytes, EventRow]:
         ids = self._ids.get(batch.stream, {})
@@ -182,6 +189,13 @@ class MemoryLog:
             return EMPTY_STREAM
         row = self._rows[positions[-1] - 1]
         return StreamEnd(row.seq, row.leaf)
+
+    def _drop_snapshots(self, stream: str, seq: int) -> None:
+        """Those at or behind `seq`: their states may hold what is erased there."""
+        for (of, _, _), kept in self._snapshots.items():
+            if of == stream:
+                for at in [at for at in kept if at >= seq]:
+                    del kept[at]
 
     def _row(self, stream: str, seq: int) -> EventRow:
         positions = self._streams.get(stream, [])

@@ -124,6 +124,10 @@ EVENT_COLUMNS: Final = (
 )
 """The select list of an EventRow, from `events e` joined with `streams s`; the ids as each driver gives 16 bytes."""
 
+INSERT_EVENT: Final = (
+    f"INSERT INTO events ({', '.join(events.columns.keys())}) VALUES ({', '.join('?' * len(events.columns))})"
+)
+
 _ERASABLE: Final = ("payload", "metadata", "salt")
 
 
@@ -216,6 +220,82 @@ POSTGRES_TRIGGERS: Final[dict[str, tuple[str, str]]] = {
     for table, name, event, level, function in _POSTGRES_TRIGGERS
 }
 """Trigger name → its table and statement. Each is ENABLE ALWAYS: a replica's role does not go round it."""
+
+
+# Named for the table, not for the search path: two roles may reach one log by different ways.
+POSTGRES_LOCK: Final = (
+    "pg_advisory_xact_lock(hashtextextended('gradespine/log/' || "
+    "coalesce(to_regclass('events')::oid::text, current_schema()), 0))"
+)
+
+POSTGRES_APPEND: Final[dict[str, str]] = {
+    # In a volatile function each statement sees what is committed when it begins: what is read behind the lock is the
+    # end of the log. Locked and read in one statement, the read would use a snapshot from before the wait.
+    "gradespine_append": f"""\
+CREATE FUNCTION gradespine_append(
+  stream_ text, expect_ bigint, now_ bigint, part_ text, end_ text, id_ uuid, type_ text, schema_version_ bigint,
+  actor_ text, principal_ text, time_ bigint, correlation_id_ text, causation_id_ uuid, trace_id_ text, span_id_ text,
+  origin_ text, payload_digest_ bytea, metadata_digest_ bytea, salt_ bytea, payload_ text, metadata_ text,
+  OUT outcome_ text, OUT seq_ bigint, OUT position_ bigint
+) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  log_ text;
+  stream_id_ bigint;
+  prev_ bytea := decode(repeat('00', 32), 'hex');
+  recorded_at_ bigint;
+  leaf_ bytea;
+BEGIN
+  PERFORM {POSTGRES_LOCK};
+  SELECT name INTO log_ FROM log;
+  IF log_ IS NULL THEN outcome_ := 'unnamed'; RETURN; END IF;
+  SELECT e.position, e.recorded_at INTO position_, recorded_at_ FROM events e ORDER BY e.position DESC LIMIT 1;
+  SELECT s.stream_id INTO stream_id_ FROM streams s WHERE s.name = stream_;
+  IF stream_id_ IS NULL THEN
+    seq_ := 0;
+  ELSE
+    SELECT e.seq, e.leaf INTO seq_, prev_ FROM events e WHERE e.stream_id = stream_id_ ORDER BY e.seq DESC LIMIT 1;
+    IF EXISTS (SELECT FROM events e WHERE e.stream_id = stream_id_ AND e.id = id_) THEN
+      outcome_ := 'known'; RETURN;
+    END IF;
+  END IF;
+  IF (expect_ >= 0 AND expect_ <> seq_) OR (expect_ = -2 AND seq_ = 0) THEN outcome_ := 'conflict'; RETURN; END IF;
+  IF stream_id_ IS NULL THEN
+    INSERT INTO streams (stream_id, name) SELECT coalesce(max(s.stream_id), 0) + 1, stream_ FROM streams s
+      RETURNING stream_id INTO stream_id_;
+  END IF;
+  recorded_at_ := greatest(recorded_at_, now_);
+  position_ := position_ + 1;
+  seq_ := seq_ + 1;
+  leaf_ := sha256('\\x00'::bytea || convert_to('{{"event":' || part_ || ',"log":' || to_json(log_)::text || ',"prev":"'
+    || encode(prev_, 'hex') || '","recorded_at":' || recorded_at_ || ',"seq":' || seq_ || end_, 'UTF8'));
+  INSERT INTO events VALUES (position_, stream_id_, seq_, id_, type_, schema_version_, actor_, principal_, time_,
+    recorded_at_, correlation_id_, causation_id_, trace_id_, span_id_, origin_, payload_digest_, metadata_digest_,
+    salt_, payload_, metadata_, leaf_);
+  outcome_ := 'appended';
+END $$""",
+    "gradespine_ends": f"""\
+CREATE FUNCTION gradespine_ends(
+  appends_ json, OUT number_ bigint, OUT stream_id_ bigint, OUT seq_ bigint, OUT leaf_ bytea, OUT known_ bigint,
+  OUT log_ text, OUT position_ bigint, OUT recorded_at_ bigint
+) RETURNS SETOF record LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  PERFORM {POSTGRES_LOCK};
+  SELECT name INTO log_ FROM log;
+  SELECT e.position, e.recorded_at INTO position_, recorded_at_ FROM events e ORDER BY e.position DESC LIMIT 1;
+  -- Each of these is one step down an index; joined, the planner may go through the whole stream for them.
+  FOR number_, stream_id_, seq_, leaf_, known_ IN
+    SELECT a.ordinality, s.stream_id,
+      (SELECT max(e.seq) FROM events e WHERE e.stream_id = s.stream_id),
+      (SELECT e.leaf FROM events e WHERE e.stream_id = s.stream_id ORDER BY e.seq DESC LIMIT 1),
+      (SELECT count((SELECT e.seq FROM events e WHERE e.stream_id = s.stream_id AND e.id = i.id::uuid))
+        FROM string_to_table(a.value ->> 1, ',') AS i (id))
+    FROM json_array_elements(appends_) WITH ORDINALITY AS a LEFT JOIN streams s ON s.name = a.value ->> 0
+  LOOP
+    RETURN NEXT;
+  END LOOP;
+END $$""",
+}
+"""Function name → its statement: an append of one event whole, and the lock with the ends that larger ones need."""
 
 
 def guards(dialect: str) -> list[str]:

@@ -150,17 +150,17 @@ def counts_as_evidence(type: str) -> bool:
     return not is_service(type)
 
 
-def check_known(type: str, schema_version: int, field: str) -> None:
+def check_known(type: str, schema_version: int) -> None:
     """Raises InvalidInput for a known type in a version that has no model, and for a type in the service's namespaces
     that is not known: neither could be read safely by what comes later."""
     if type in KNOWN:
         if schema_version != 1:
-            raise InvalidInput(f"{field}.schema_version", f"{type} has no version {schema_version}, only 1")
+            raise InvalidInput("schema_version", f"{type} has no version {schema_version}, only 1")
     elif is_service(type):
-        raise InvalidInput(f"{field}.type", f"{type} is in a namespace of the service, which knows no such type")
+        raise InvalidInput("type", f"{type} is in a namespace of the service, which knows no such type")
 
 
-def check_writer(type: str, actor: Actor, field: str) -> None:
+def check_writer(type: str, actor: str, field: str) -> None:
     """Raises WriterNotAllowed when `actor` may not write `type`."""
     writers = kind_of(type).writers
     if actor not in writers:

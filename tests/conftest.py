@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from spine import Log, MemoryLog, SqlLog, open_log, revisions
+from spine import GroupCommit, Log, MemoryLog, SqlLog, open_log, revisions
 from spine.database import open_database
 from tests.postgres import PostgresUnavailable, fresh_database, throwaway_postgres
 
@@ -76,7 +76,7 @@ def sql_log(database_url: str) -> Iterator[SqlLog]:
         yield log
 
 
-IMPLEMENTATIONS = ["memory", "sqlite", "postgres"]
+IMPLEMENTATIONS = ["memory", "sqlite", "postgres", "group"]
 
 
 @contextlib.contextmanager
@@ -86,13 +86,15 @@ def _logs(request: pytest.FixtureRequest, folder: Path) -> Iterator[OpenLog]:
         def open_one(**injected: Any) -> Log:
             if request.param == "memory":
                 return stack.enter_context(MemoryLog(**injected))
-            if request.param == "sqlite":
+            if request.param in ("sqlite", "group"):
                 url = f"sqlite:///{folder / secrets.token_hex(4)}.db"
             else:
                 server = request.getfixturevalue("postgres_server")
                 template = request.getfixturevalue("postgres_template")
                 url = stack.enter_context(fresh_database(server, template=template))
-            return stack.enter_context(open_log(url, **injected))
+            log = open_log(url, **injected)
+            made: Log = GroupCommit(log) if request.param == "group" else log
+            return stack.enter_context(made)
 
         yield open_one
 

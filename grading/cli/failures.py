@@ -133,7 +133,7 @@ def _about_a_setting(error: "ValidationError") -> Failure:
 def _about_the_log(error: Exception) -> str:
     if str(error).startswith("there is no log"):
         return "`gradespine import PATH` makes one; GRADESPINE_DATABASE_URL names another"
-    if "read-only" in str(error):
+    if any(word in str(error) for word in ("read-only", "repeat", "was deleted", "was replaced")):
         return ""
     return "" if "run `" in str(error) else "--database or GRADESPINE_DATABASE_URL says which log is meant"
 

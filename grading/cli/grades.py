@@ -100,7 +100,8 @@ def rebuild(context: typer.Context) -> None:
     """Make the tables of grades anew from the log.
 
     They are derived from it: nothing is lost, the old ones serve until
-    the new ones are whole."""
+    the new ones are whole, and recording goes on meanwhile. Interrupted,
+    it goes on from there the next time."""
     from grading.cli.output import Output
 
     out = Output()

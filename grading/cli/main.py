@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from grading.cli import database, demo, graders, grades, hiding, recordings
+from grading.cli import database, demo, followers, graders, grades, hiding, log, recordings
 from grading.cli.failures import Commands
 from grading.cli.session import Session
 
@@ -84,7 +84,9 @@ def _app() -> typer.Typer:
     made.command("explain")(grades.explain)
     made.command("regrade")(grades.regrade)
     made.command("rebuild")(grades.rebuild)
-    made.add_typer(_database(), name="db", help="The database of the log: upgrade, current.")
+    made.add_typer(_log(), name="log", help="The whole log as a file, and back: export, import.")
+    made.add_typer(_database(), name="db", help="The database of the log: upgrade, current, check, backup.")
+    made.add_typer(_followers(), name="followers", help="Who follows the log: list, reset, unpark.")
     return made
 
 
@@ -105,10 +107,27 @@ def _graders() -> typer.Typer:
     return group
 
 
+def _log() -> typer.Typer:
+    group = _plain()
+    group.command("export")(log.export)
+    group.command("import")(log.import_)
+    return group
+
+
 def _database() -> typer.Typer:
     group = _plain()
     group.command("upgrade")(database.upgrade)
     group.command("current")(database.current)
+    group.command("check")(database.check)
+    group.command("backup")(database.backup)
+    return group
+
+
+def _followers() -> typer.Typer:
+    group = _plain()
+    group.command("list")(followers.list_)
+    group.command("reset")(followers.reset)
+    group.command("unpark")(followers.unpark)
     return group
 
 

@@ -38,7 +38,7 @@ def import_(
         typer.Option(metavar="NAME", help="Names the source of τ-bench results, which name no run."),
     ] = None,
 ) -> None:
-    """Put recorded runs onto the log: τ-bench results and Inspect logs.
+    """Put recorded runs onto the log: τ-bench, Inspect.
 
     Content decides what a file is, never its name. A run is appended whole or not at all. Importing it again adds
     nothing, a run that grew gets its new events, and one that differs from what is recorded is refused. What is bad in

@@ -1,7 +1,9 @@
-"""Followers: the streams they have put aside."""
+"""Followers: the streams they have put aside. Postgres: appending in one call."""
 
 import sqlalchemy as sa
 from alembic import op
+
+from spine.schema import POSTGRES_APPEND
 
 revision = "0003"
 down_revision = "0002"
@@ -23,3 +25,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("follower", "stream", name="pk_parked"),
         sqlite_strict=True,
     )
+    if op.get_bind().dialect.name == "postgresql":
+        for statement in POSTGRES_APPEND.values():
+            op.execute(statement)

@@ -1,23 +1,29 @@
 """The projector: rebuilt equals caught-up, whatever happened and however it was cut into batches."""
 
+import contextlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from grading import graders
-from grading.evidence import MapEvidence, StreamEvidence
+from grading import projector as projector_module
+from grading.evidence import MapEvidence, StreamEvidence, SuppliedReference
 from grading.graders import Grader, GraderRef
 from grading.grades import record
-from grading.ladders import Ladder, Milestone, Mode
+from grading.ladders import Grade, Ladder, Milestone, Mode, Rung
 from grading.projector import Grades
 from grading.tables import metadata
-from spine import Actor, NewEvent, RestoreDetected, SqlLog, open_log, projection
+from spine import Actor, NewEvent, RestoreDetected, SqlLog, briefs, open_log, projection
+from spine.schema import followers
+from spine.schema import metadata as log_metadata
 
 STREAMS = ["run/a", "run/b", "run/c"]
 VERSIONS = ["1", "2", "3"]
@@ -72,7 +78,47 @@ def visibility(stream: str, type: str) -> Step:
 
 
 def catch_up(log: SqlLog) -> None:
-    projection.catch_up(log, Grades(log))
+    projection.catch_up(log, projector(log))
+
+
+def rebuild(log: SqlLog) -> None:
+    projection.rebuild(log, projector(log))
+
+
+def killed_rebuild(batches: int) -> Step:
+    """A rebuild that ends between two batches, whatever it has done by then."""
+
+    def step(log: SqlLog) -> None:
+        left = batches
+
+        def progress(_at: int, _of: int) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise Killed
+
+        with contextlib.suppress(Killed):
+            projection.rebuild(log, projector(log), progress=progress)
+
+    return step
+
+
+class Killed(Exception):
+    pass
+
+
+def projector(log: SqlLog) -> Grades:
+    """The projector in the version that the log's tables have come to in this test."""
+    made = Grades(log)
+    made.version += bumps.get(log.database.label, 0)
+    return made
+
+
+bumps: dict[str, int] = {}
+
+
+def bump(log: SqlLog) -> None:
+    bumps[log.database.label] = bumps.get(log.database.label, 0) + 1
 
 
 streams, versions = st.sampled_from(STREAMS), st.sampled_from(VERSIONS)
@@ -83,8 +129,18 @@ steps = st.one_of(
     st.builds(grade, streams, versions),
     st.builds(grade_supplied, streams, versions),
     st.builds(visibility, streams, st.sampled_from(["stream.hidden", "stream.shown"])),
-    st.just(catch_up),
+    st.sampled_from([catch_up, rebuild, bump]),
+    st.builds(killed_rebuild, st.integers(1, 4)),
 )
+
+
+def in_place(log: SqlLog) -> None:
+    """Make the board anew by following alone."""
+    with log.database.write_transaction() as connection:
+        for table in metadata.tables.values():
+            connection.execute(delete(table))
+        connection.execute(delete(followers))
+    catch_up(log)
 
 
 def tables(log: SqlLog) -> dict[str, list[tuple[Any, ...]]]:
@@ -112,23 +168,27 @@ def test_rebuilt_equals_caught_up(
         leftover.unlink()
     shutil.copy(empty_log, path)
     with open_log(f"sqlite:///{path}") as log:
-        monkeypatch.setattr(projection, "_BATCH", batch)
+        monkeypatch.setattr(briefs, "_FIRST_PAGE", batch)
+        monkeypatch.setattr(briefs, "_LARGEST_PAGE", batch)
+        bumps.clear()
         for step in happened:
             step(log)
         catch_up(log)
-        caught_up = tables(log)
+        followed = tables(log)
 
         monkeypatch.undo()
-        projection.rebuild(log, Grades(log))
+        rebuild(log)
+        rebuilt = tables(log)
+        in_place(log)
 
-        assert tables(log) == caught_up
+        assert followed == rebuilt == tables(log)
 
 
 def test_a_raised_version_starts_anew(sql_log: SqlLog) -> None:
     register("1")(sql_log)
     catch_up(sql_log)
     newer = Grades(sql_log)
-    newer.version = 2
+    newer.version += 1
 
     assert projection.lag(sql_log, newer) == sql_log.position()
     projection.catch_up(sql_log, newer)
@@ -165,6 +225,33 @@ def test_what_an_agent_writes_behind_append_is_believed_by_no_view(tmp_path: Pat
         catch_up(log)
 
         assert tables(log)["grades"] == []
+
+
+def test_a_rebuild_leaves_tables_indexes_and_constraints_as_the_migrations_make_them(sql_log: SqlLog) -> None:
+    register("1")(sql_log)
+    before = definitions(sql_log)
+
+    for _ in range(2):
+        rebuild(sql_log)
+
+    assert definitions(sql_log) == before
+    with sql_log.database.read_transaction() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        assert compare_metadata(context, cast(Any, [log_metadata, metadata])) == []
+
+
+def definitions(log: SqlLog) -> list[Any]:
+    """Every table, index and constraint of the database, by name, in its own words."""
+    if log.database.engine.dialect.name == "sqlite":
+        statements = ["SELECT type, name, tbl_name, replace(sql, '\"', '') FROM sqlite_master"]
+    else:
+        statements = [
+            "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint",
+            "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'",
+            "SELECT table_name, column_name, data_type, is_nullable, collation_name FROM information_schema.columns c",
+        ]
+    with log.database.read_transaction() as connection:
+        return [sorted(map(repr, connection.exec_driver_sql(statement).all())) for statement in statements]
 
 
 def test_progress_reaches_the_end(sql_log: SqlLog) -> None:
@@ -234,6 +321,32 @@ def test_text_that_one_database_refuses_stops_no_board(graded: SqlLog) -> None:
 
     assert tables(graded)["hidden_streams"] == [("run/b", "a\ufffdb")]
     assert "a\ufffdb" in {row[7] for row in tables(graded)["rungs"]}
+
+
+ODD = ["plain", 'a "quoted" \\ text', "line\nand\ttab\r\b\f", "\x01\x1f", "\U0001f600 \u2028 \x7f é", "a\0b", ""]
+WEIGHTS = [1.0, 0.1, 2.5, 1 / 3, 1e-7, 123456.789, 0.30000000000000004, 1e22]
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_rungs_copied_in_the_database_are_those_written_one_by_one(
+    graded: SqlLog, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [text, "second"] if text and text.isprintable() else ["first", "second"]
+    for weight in WEIGHTS:
+        rungs = tuple(
+            Rung(name, weight, number == 0, True, text, number == 1, (1, 2)[:number], number)
+            for number, name in enumerate(names)
+        )
+        evidence = SuppliedReference(f"{WEIGHTS.index(weight):064}")
+        record(graded, "run/b", Grade("odd", Mode.INDEPENDENT, rungs, weight, 1.0, 0.5, 1, False, evidence))
+
+    rebuild(graded)
+    copied = tables(graded)
+    monkeypatch.setattr(projector_module, "plain_summary", lambda _event: None)
+    rebuild(graded)
+
+    assert copied == tables(graded)
+    assert len(copied["grades"]) == 1 + len(WEIGHTS)
 
 
 def test_following_never_goes_back(graded: SqlLog) -> None:

@@ -65,32 +65,45 @@ def test_json_text_is_rfc_8785(text: str) -> None:
     assert json_text(text) == rfc8785.dumps(text)
 
 
-SAID = ("actor", "causation_id", "correlation_id", "id", "metadata", "origin", "payload", "principal", "span_id")
+SAID = ("correlation_id", "origin", "principal", "span_id", "trace_id")
+
+
+PLAIN = {
+    "actor": st.sampled_from(["agent", "human", "system"]),
+    "type": st.from_regex(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+){1,3}", fullmatch=True),
+    "id": st.uuids().map(str),
+    "causation_id": st.one_of(st.just(""), st.uuids().map(str)),
+    "payload": st.binary(min_size=32, max_size=32).map(bytes.hex),
+    "metadata": st.one_of(st.just(""), st.binary(min_size=32, max_size=32).map(bytes.hex)),
+}
 
 
 @settings(max_examples=300, deadline=None)
 @given(
-    st.lists(TEXTS, min_size=13, max_size=13),
+    st.fixed_dictionaries(PLAIN),
+    st.lists(TEXTS, min_size=7, max_size=7),
     st.lists(st.integers(-MAX_INTEGER, MAX_INTEGER), min_size=4, max_size=4),
     st.binary(min_size=32, max_size=32),
 )
-def test_event_part_and_envelope_are_rfc_8785(texts: list[str], numbers: list[int], prev: bytes) -> None:
-    event: dict[str, Any] = dict(zip((*SAID, "trace_id", "type"), texts[:11], strict=True))
+def test_event_part_and_envelope_are_rfc_8785(
+    plain: dict[str, str], texts: list[str], numbers: list[int], prev: bytes
+) -> None:
+    event: dict[str, Any] = plain | dict(zip(SAID, texts[:5], strict=True))
     event |= {"schema_version": numbers[0], "time": numbers[1]}
 
     part = event_part(**event)
-    whole = envelope(part, log=texts[11], prev=prev, recorded_at=numbers[2], seq=numbers[3], stream=texts[12])
+    whole = envelope(part, log=texts[5], prev=prev, recorded_at=numbers[2], seq=numbers[3], stream=texts[6])
 
     assert part == rfc8785.dumps(event)
     assert whole == rfc8785.dumps(
         {
             "event": event,
-            "log": texts[11],
+            "log": texts[5],
             "prev": prev.hex(),
             "recorded_at": numbers[2],
             "seq": numbers[3],
             "spec": SPEC,
-            "stream": texts[12],
+            "stream": texts[6],
         }
     )
 
@@ -266,3 +279,35 @@ def test_stored_digits_beyond_the_bound_are_read_as_the_float_they_were() -> Non
     assert type(decode("10000000000000000")) is float
     assert type(decode("9007199254740991")) is int
     assert decode('"10000000000000000"') == "10000000000000000"
+
+
+DIGITS = st.text(st.sampled_from('0123456789.,:[- e"'), max_size=40)
+LONG_NUMBERS = st.one_of(
+    st.integers(-(10**22), 10**22).map(float),
+    st.integers(MAX_INTEGER - 2, MAX_INTEGER + 2).map(
+        lambda number: number if number <= MAX_INTEGER else float(number)
+    ),
+    st.sampled_from([1e15, 1e16, -1e16, 9007199254740992.0, 0.30000000000000004, 1.2345678901234567e30]),
+)
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.recursive(st.one_of(LONG_NUMBERS, DIGITS), lambda inner: st.dictionaries(DIGITS, inner, max_size=6)))
+def test_decode_takes_no_large_number_for_an_integer_wherever_its_digits_stand(value: Any) -> None:
+    stored = encode(value)
+
+    slow = json.loads(
+        stored, parse_int=lambda digits: int(digits) if abs(int(digits)) <= MAX_INTEGER else float(digits)
+    )
+    assert decode(stored) == slow
+    assert repr(decode(stored)) == repr(slow)
+    assert encode(decode(stored)) == stored
+
+
+@pytest.mark.parametrize("space", ["", " ", "\n", "\t", "\r\n"])
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_decode_sees_a_large_number_behind_any_space(space: str, sign: str) -> None:
+    for start in range(20):
+        text = f'["{"x" * start}",{space}{sign}9007199254740993]'
+
+        assert repr(decode(text)[1]) == f"{sign}9007199254740992.0"

@@ -71,7 +71,9 @@ def test_the_triggers_of_a_server_are_those_of_the_schema(migrated_postgres_url:
         name: (table, plain(statement)) for name, (table, statement) in schema.POSTGRES_TRIGGERS.items()
     }
     assert {enabled for _, _, _, enabled in triggers} == {"A"}
-    assert functions == {name: text.split("$$")[1] for name, text in schema.POSTGRES_FUNCTIONS.items()}
+    assert functions == {
+        name: text.split("$$")[1] for name, text in (schema.POSTGRES_FUNCTIONS | schema.POSTGRES_APPEND).items()
+    }
 
 
 def plain(statement: str) -> str:
