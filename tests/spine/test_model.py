@@ -334,7 +334,7 @@ def chosen(events: list[Stored], within: dict[str, Any]) -> list[tuple[str, Any]
     return (found[::-1] if within["backwards"] else found)[: within["limit"]]
 
 
-EXAMPLES = {"memory": 40, "sqlite": 20, "postgres": 6}
+EXAMPLES = {"memory": 40, "sqlite": 20, "postgres": 6, "group": 6}
 
 
 def test_a_log_is_a_list_of_events(open_a_log: OpenLog, request: pytest.FixtureRequest, tmp_path: Path) -> None:
