@@ -173,7 +173,7 @@ def check_payload(type: str, payload: bytes, field: str) -> None:
     if known is None or known.model is None:
         return
     try:
-        known.model.__pydantic_validator__.validate_json(payload)
+        known.model.__pydantic_validator__.validate_json(payload, extra="ignore")
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"])
