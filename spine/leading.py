@@ -97,8 +97,8 @@ class SessionLead(_Leading):
         self._held = False
 
     def take(self) -> bool:
-        if self._connection is not None and _is_lost(self._connection):
-            self.give_up()
+        if self._connection is not None and (self._connection.closed or has_spoken(self._connection)):
+            self.give_up()  # at worst the lead changes hands
         if self._held:
             return True
         with self._errors():
@@ -112,10 +112,8 @@ class SessionLead(_Leading):
             connection.close()
 
 
-def _is_lost(connection: psycopg.Connection[Any]) -> bool:
-    """Whether the server has said something nobody asked for: that it goes, mostly. At worst a lead changes hands."""
-    if connection.closed:
-        return True
+def has_spoken(connection: psycopg.Connection[Any]) -> bool:
+    """Whether the server has said something on an idle connection that nobody asked for: that it goes, mostly."""
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
     return bool(poll.poll(0))

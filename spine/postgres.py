@@ -1,6 +1,5 @@
 """Postgres: its lock, its transactions and its errors."""
 
-import select
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
@@ -20,17 +19,15 @@ from spine.arrivals import Announcer, ServerWatch
 from spine.canonical import around
 from spine.ends import BEFORE_TIME, End, Ends
 from spine.errors import AppendOutcomeUnknown, LogBusy, LogCorrupt, LogUnavailable, SpineError
-from spine.leading import SessionLead
+from spine.leading import SessionLead, has_spoken
 from spine.log import ANY, NO_STREAM, STREAM_EXISTS, Appended, Expect
-from spine.schema import EVENT_COLUMNS, POSTGRES_LOCK, events
+from spine.schema import EVENT_COLUMNS, POSTGRES_LOCK, events, postgres_key
 
 _LOCK: Final = f"SELECT {POSTGRES_LOCK}"
-_FOLLOWER_LOCK: Final = f"SELECT {POSTGRES_LOCK}".replace(
-    "gradespine/log/'", "gradespine/follower/' || %s::text || '/'"
-)
-_LEADER_LOCK: Final = _FOLLOWER_LOCK.replace("gradespine/follower/'", "gradespine/leader/'").replace(
-    "pg_advisory_xact_lock", "pg_try_advisory_lock"
-)
+_FOLLOWER_KEY: Final = postgres_key("'gradespine/follower/' || %s::text || '/'")
+_FOLLOWER_LOCK: Final = f"SELECT pg_advisory_xact_lock({_FOLLOWER_KEY})"
+_LEADER_KEY: Final = postgres_key("'gradespine/leader/' || %s::text || '/'")
+_LEADER_LOCK: Final = f"SELECT pg_try_advisory_lock({_LEADER_KEY})"
 _APPEND: Final = f"SELECT * FROM gradespine_append({', '.join(['%s'] * 21)})"
 _ENDS: Final = "SELECT * FROM gradespine_ends(%s)"
 _COPY: Final = f"COPY events ({', '.join(events.columns.keys())}) FROM STDIN"
@@ -41,8 +38,7 @@ _EXPECTED: Final = {ANY: -1, STREAM_EXISTS: -2, NO_STREAM: 0}
 class PostgresDatabase:
     """A database, or a schema of one, whose writers queue at one advisory lock.
 
-    The lock is taken in a statement of its own: taken and read past in one statement, the read would use a snapshot
-    from before the wait.
+    The lock is never taken and read past in one statement: the read would use a snapshot from before the wait.
     """
 
     event_columns = EVENT_COLUMNS.format(id="uuid_send(e.id)", causation_id="uuid_send(e.causation_id)")
@@ -90,11 +86,12 @@ class PostgresDatabase:
 
     def _call(self, statement: str, parameters: tuple[Any, ...]) -> Any:
         """Call a function that writes, in a transaction of its own: there is no going back and forth."""
-        with self._errors(), self._caller() as connection:
-            cursor = _driver(connection).cursor()
+        with self._errors():
+            connection = self._connected()
             try:
-                cursor.execute(statement, parameters, prepare=True)
-                return cursor.fetchone()
+                driver = _driver(connection)
+                driver.autocommit = True
+                return driver.execute(statement.encode(), parameters, prepare=True).fetchone()
             except psycopg.Error as error:
                 if not _is_lost(connection):
                     raise
@@ -102,16 +99,8 @@ class PostgresDatabase:
                 raise AppendOutcomeUnknown(
                     f"{self.label}: the connection was lost while appending; repeat it with the same event ids"
                 ) from error
-
-    @contextmanager
-    def _caller(self) -> Iterator[PoolProxiedConnection]:
-        """A connection on which each statement is a transaction."""
-        connection = self._connected()
-        try:
-            _driver(connection).autocommit = True
-            yield connection
-        finally:
-            _give_back(connection)
+            finally:
+                _give_back(connection)
 
     @contextmanager
     def appending(self) -> Iterator[DBAPICursor]:
@@ -164,18 +153,9 @@ class PostgresDatabase:
 
     @contextmanager
     def write(self) -> Iterator[DBAPICursor]:
-        with self._errors():
-            connection, cursor = self._locked()
-            try:
-                yield cursor
-                self._commit(connection)
-            except BaseException:
-                if connection.is_valid:
-                    with suppress(psycopg.Error):
-                        connection.rollback()
-                raise
-            finally:
-                connection.close()
+        with self.appending() as cursor:
+            cursor.execute(_LOCK)
+            yield cursor
 
     @contextmanager
     def write_transaction(self, follower: str = "") -> Iterator[Connection]:
@@ -248,33 +228,11 @@ class PostgresDatabase:
         """A connection that the server has not dropped while it lay in the pool: what is asked of it once could not
         safely be asked again."""
         connection = self.engine.raw_connection()
-        if _is_stale(connection):
+        if _is_lost(connection) or has_spoken(_driver(connection)):
             connection.invalidate()
             self.engine.dispose()  # the others of the pool are most likely lost too
             connection = self.engine.raw_connection()
         return connection
-
-    def _locked(self) -> tuple[PoolProxiedConnection, DBAPICursor]:
-        """A connection whose transaction holds the log's lock. A pooled connection that the server has dropped since is
-        replaced: nothing has been asked of it yet."""
-        connection = self.engine.raw_connection()
-        try:
-            return connection, _lock(connection)
-        except psycopg.OperationalError:
-            if not _is_lost(connection):
-                connection.close()
-                raise
-            connection.invalidate()
-        except BaseException:
-            connection.close()
-            raise
-        self.engine.dispose()  # the others of the pool are most likely lost too
-        connection = self.engine.raw_connection()
-        try:
-            return connection, _lock(connection)
-        except BaseException:
-            connection.close()
-            raise
 
     def _commit(self, connection: PoolProxiedConnection) -> None:
         try:
@@ -319,12 +277,6 @@ class PostgresDatabase:
                 return LogUnavailable(message)
 
 
-def _lock(connection: PoolProxiedConnection) -> DBAPICursor:
-    cursor = connection.cursor()
-    cursor.execute(_LOCK)
-    return cursor
-
-
 def _driver(connection: PoolProxiedConnection) -> psycopg.Connection[Any]:
     driver: Any = connection.driver_connection
     return driver  # type: ignore[no-any-return]
@@ -335,15 +287,6 @@ def _give_back(connection: PoolProxiedConnection) -> None:
     if connection.is_valid and not _is_lost(connection):
         _driver(connection).autocommit = False
     connection.close()
-
-
-def _is_stale(connection: PoolProxiedConnection) -> bool:
-    """Whether the server has said something nobody asked for: that it goes, mostly."""
-    if _is_lost(connection):
-        return True
-    poll = select.poll()
-    poll.register(_driver(connection).fileno(), select.POLLIN)
-    return bool(poll.poll(0))
 
 
 def _is_lost(connection: PoolProxiedConnection) -> bool:

@@ -222,11 +222,14 @@ POSTGRES_TRIGGERS: Final[dict[str, tuple[str, str]]] = {
 """Trigger name → its table and statement. Each is ENABLE ALWAYS: a replica's role does not go round it."""
 
 
-# Named for the table, not for the search path: two roles may reach one log by different ways.
-POSTGRES_LOCK: Final = (
-    "pg_advisory_xact_lock(hashtextextended('gradespine/log/' || "
-    "coalesce(to_regclass('events')::oid::text, current_schema()), 0))"
-)
+def postgres_key(name: str) -> str:
+    """The key of an advisory lock of this log, under a name (an SQL text). For the table, not for the search path: two
+    roles may reach one log by different ways."""
+    return f"hashtextextended({name} || coalesce(to_regclass('events')::oid::text, current_schema()), 0)"
+
+
+_KEY: Final = postgres_key("'gradespine/log/'")
+POSTGRES_LOCK: Final = f"pg_advisory_xact_lock({_KEY})"
 
 POSTGRES_APPEND: Final[dict[str, str]] = {
     # In a volatile function each statement sees what is committed when it begins: what is read behind the lock is the

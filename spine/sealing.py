@@ -114,14 +114,8 @@ def seal(event: NewEvent, now: int, salt: bytes) -> Sealed:
     )
 
 
-def envelope_of(row: EventRow, *, log: str, prev: bytes) -> bytes:
-    """The envelope of a stored event, rebuilt from its columns; erased or not, it is the one its leaf was made of."""
-    part = part_of(row)
-    return canonical.envelope(part, log=log, prev=prev, recorded_at=row.recorded_at, seq=row.seq, stream=row.stream)
-
-
 def part_of(row: EventRow) -> bytes:
-    """The envelope's `event` object of a stored event."""
+    """The envelope's `event` object of a stored event; erased or not, it is the one its leaf was made of."""
     return canonical.event_part(
         actor=row.actor,
         causation_id="" if row.causation_id is None else _uuid_text(row.causation_id),

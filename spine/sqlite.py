@@ -1,10 +1,8 @@
 """SQLite: its lock, its transactions and its errors."""
 
-import fcntl
 import json
 import os
 import sqlite3
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
@@ -20,12 +18,13 @@ from sqlalchemy.pool import PoolProxiedConnection
 from spine.admission import Batch, StreamEnd, meets, place
 from spine.arrivals import Bells, FileWatch
 from spine.ends import BEFORE_TIME, End, Ends
-from spine.errors import AppendOutcomeUnknown, InvalidInput, LogBusy, LogUnavailable, SpineError
+from spine.errors import AppendOutcomeUnknown, InvalidInput, LogUnavailable, SpineError
 from spine.leading import FileLead
 from spine.log import Appended
 from spine.schema import EVENT_COLUMNS, INSERT_EVENT
 from spine.sqlite_faults import described, error_of, lost_its_wal, primary_code
 from spine.sqlite_files import WatchedFiles, read_only
+from spine.sqlite_queue import WriterQueue
 from spine.tails import Tails
 
 _CHUNK: Final = 500  # ids in one IN list
@@ -36,11 +35,7 @@ _INSERT_BEHIND: Final = INSERT_EVENT.replace("VALUES (", "SELECT ").removesuffix
 
 
 class SqliteDatabase:
-    """A file beside whose name `-lock` marks the file that its writers queue at.
-
-    busy_timeout is no queue: under load one process starves the others for seconds. So a writer takes an in-process
-    lock, then the side file, and only then begins.
-    """
+    """A log in a file; beside it stand its write-ahead log and the file that its writers queue at."""
 
     event_columns = EVENT_COLUMNS.format(id="e.id", causation_id="e.causation_id")
 
@@ -51,9 +46,8 @@ class SqliteDatabase:
         self.label = str(self.path)
         self._files = WatchedFiles(self.path)
         self._busy_seconds = busy_seconds
-        self._writer = threading.Lock()
+        self._queue = WriterQueue(self.path, busy_seconds)
         self._write_connection: PoolProxiedConnection | None = None
-        self._lock_file: int | None = None
         self._tails = Tails()
         self._bells = Bells()
         self.engine = create_engine(
@@ -71,7 +65,7 @@ class SqliteDatabase:
         return id
 
     def append_one(self, batch: Batch, now: int) -> Appended | None:
-        with self.writer_lock(), self._errors():
+        with self._queue.turn(), self._errors():
             guess = self._tails.guess(batch.stream)
             if guess is None:
                 return None
@@ -89,20 +83,6 @@ class SqliteDatabase:
             self._tails.moved(log, position + 1, recorded_at, batch.stream, (stream_id, seq + 1, new_leaf))
             return Appended(seq + 1, seq + 1, position + 1, position + 1, True)
 
-    def _ends_at_once(self, cursor: DBAPICursor, wanted: Sequence[tuple[str, Sequence[bytes]]]) -> Ends:
-        """The same for several streams in one statement with one row, for the same reason as in `insert_events`."""
-        pairs = [(stream, id_) for stream, ids in wanted for id_ in ids]
-        size = 1 << (len(pairs) - 1).bit_length()
-        said = [value for pair in pairs + pairs[:1] * (size - len(pairs)) for value in pair]
-        cursor.execute(_ends_at_once(size), said)
-        log, position, recorded_at, found = cursor.fetchall()[0]
-        streams: dict[str, End] = {}
-        for (stream, _), (stream_id, seq, leaf, known) in zip(pairs, json.loads(found), strict=False):
-            before = streams.get(stream)
-            known = bool(known) or (before is not None and before.known)
-            streams[stream] = End(stream_id, seq or 0, bytes.fromhex(leaf) or None, known)
-        return Ends(log, position or 0, BEFORE_TIME if recorded_at is None else recorded_at, streams)
-
     def remember(self, ends: Ends) -> None:
         self._tails.seen(ends)
 
@@ -110,7 +90,7 @@ class SqliteDatabase:
         return self.write()
 
     def ends(self, cursor: DBAPICursor, wanted: Sequence[tuple[str, Sequence[bytes]]]) -> Ends:
-        if 1 < sum(len(ids) for _, ids in wanted) <= _CHUNK and len(wanted) > 1:
+        if len(wanted) > 1 and sum(len(ids) for _, ids in wanted) <= _CHUNK:
             return self._ends_at_once(cursor, wanted)
         streams: dict[str, End] = {}
         tail: tuple[Any, Any, Any] = (None, None, None)
@@ -123,6 +103,20 @@ class SqliteDatabase:
                 known += stands
             streams[stream] = End(stream_id, seq or 0, leaf, known > 0)
         log, position, recorded_at = tail
+        return Ends(log, position or 0, BEFORE_TIME if recorded_at is None else recorded_at, streams)
+
+    def _ends_at_once(self, cursor: DBAPICursor, wanted: Sequence[tuple[str, Sequence[bytes]]]) -> Ends:
+        """The same for several streams in one statement with one row, for the same reason as in `insert_events`."""
+        pairs = [(stream, id_) for stream, ids in wanted for id_ in ids]
+        size = 1 << (len(pairs) - 1).bit_length()
+        said = [value for pair in pairs + pairs[:1] * (size - len(pairs)) for value in pair]
+        cursor.execute(_ends_at_once(size), said)
+        log, position, recorded_at, found = cursor.fetchall()[0]
+        streams: dict[str, End] = {}
+        for (stream, _), (stream_id, seq, leaf, known) in zip(pairs, json.loads(found), strict=False):
+            before = streams.get(stream)
+            known = bool(known) or (before is not None and before.known)
+            streams[stream] = End(stream_id, seq or 0, bytes.fromhex(leaf) or None, known)
         return Ends(log, position or 0, BEFORE_TIME if recorded_at is None else recorded_at, streams)
 
     def insert_events(self, cursor: DBAPICursor, rows: Sequence[Sequence[Any]]) -> None:
@@ -148,7 +142,7 @@ class SqliteDatabase:
 
     @contextmanager
     def write(self) -> Iterator[DBAPICursor]:
-        with self.writer_lock(), self._errors():
+        with self._queue.turn(), self._errors():
             connection = self._writing()
             try:
                 cursor = connection.cursor()
@@ -161,7 +155,7 @@ class SqliteDatabase:
 
     @contextmanager
     def write_transaction(self, follower: str = "") -> Iterator[Connection]:
-        with self.writer_lock(), self._errors():
+        with self._queue.turn(), self._errors():
             self._check_files()
             with self.engine.connect() as connection:
                 connection.execution_options(write=True)
@@ -191,22 +185,6 @@ class SqliteDatabase:
             finally:
                 connection.close()
 
-    @contextmanager
-    def writer_lock(self) -> Iterator[None]:
-        """Held by one writer of this file at a time, in all processes of this machine."""
-        if not self._writer.acquire(timeout=self._busy_seconds):
-            raise self._busy()
-        try:
-            lock = self._queue_at_file()
-            try:
-                yield
-            finally:
-                fcntl.flock(lock, fcntl.LOCK_UN)  # closing alone would leave it locked where a fork holds a copy
-                if lock != self._lock_file:
-                    os.close(lock)
-        finally:
-            self._writer.release()
-
     def announce(self) -> None:
         self._bells.ring()
 
@@ -220,15 +198,12 @@ class SqliteDatabase:
 
     def close(self) -> None:
         if self._write_connection is not None and self._files.wal_is_lost():
-            with suppress(LogUnavailable), self.writer_lock():
+            with suppress(LogUnavailable), self._queue.turn():
                 self._check_files()
-        with self._writer:
+        with self._queue.closing():
             kept, self._write_connection = self._write_connection, None
             if kept is not None:
                 kept.close()
-            lock, self._lock_file = self._lock_file, None
-            if lock is not None:
-                os.close(lock)
         self.engine.dispose()
 
     def _writing(self) -> PoolProxiedConnection:
@@ -255,8 +230,8 @@ class SqliteDatabase:
         except sqlite3.IntegrityError:
             return False
         except sqlite3.Error as error:
-            self._check_outcome(error, error, "repeat the append with the same event ids")
             self._undo(connection, error)
+            self._check_outcome(error, error, "repeat the append with the same event ids")
             raise
         return bool(cursor.rowcount == 1)
 
@@ -305,29 +280,6 @@ class SqliteDatabase:
         recovery."""
         if primary_code(cause) == sqlite3.SQLITE_IOERR:
             raise AppendOutcomeUnknown(f"{self.path}: {described(cause)} while committing; {advice}") from error
-
-    def _queue_at_file(self) -> int:
-        if self._lock_file is None:
-            self._lock_file = self._open_lock()
-        try:
-            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return self._lock_file
-        except BlockingIOError:
-            lock = self._open_lock()  # one of its own: who gives up leaves it to the thread that waits
-            if not _flock_in_turn(lock, self._busy_seconds):
-                raise self._busy() from None
-            return lock
-
-    def _open_lock(self) -> int:
-        try:
-            return os.open(f"{self.path}-lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            raise LogUnavailable(
-                f"{self.path}-lock: {error.strerror}; writers queue at it, so it has to be writable to all of them"
-            ) from error
-
-    def _busy(self) -> LogBusy:
-        return LogBusy(f"{self.path}: another writer has held the log for {self._busy_seconds:g} s; retry")
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -394,44 +346,6 @@ def _set_up(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA foreign_keys = ON")
-
-
-def _unlock(lock: int) -> None:
-    # Closing alone would leave it locked where a fork holds a copy.
-    fcntl.flock(lock, fcntl.LOCK_UN)
-    os.close(lock)
-
-
-def _flock_in_turn(lock: int, seconds: float) -> bool:
-    """Take the lock in the order of asking, or close it after `seconds`. A blocking flock is the fair one but knows no
-    time limit, so a thread waits for it and lets it go at once if it comes too late."""
-    if seconds <= 0:
-        os.close(lock)
-        return False
-    settled = threading.Lock()
-    taken = threading.Event()
-    given_up = False
-
-    def wait() -> None:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with settled:
-            if given_up:
-                _unlock(lock)
-            else:
-                taken.set()
-
-    threading.Thread(target=wait, name="gradespine-writer-queue", daemon=True).start()
-    try:
-        taken.wait(seconds)
-    except BaseException:  # Ctrl-C: nobody would let go of a lock taken later
-        with settled:
-            given_up = True
-            if taken.is_set():
-                _unlock(lock)
-        raise
-    with settled:
-        given_up = not taken.is_set()
-    return not given_up
 
 
 def _begin_immediate(connection: Connection) -> None:

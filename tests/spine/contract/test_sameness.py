@@ -23,8 +23,8 @@ from spine import (
 from spine.canonical import ZERO_LEAF, leaf_hash
 from spine.clock import as_datetime
 from spine.events import EventRow
-from spine.sealing import envelope_of
 from tests.conftest import OpenLog
+from tests.spine.vectors import envelope_of
 
 NAME = "gradespine/6f1c0d7e-3b52-4a43-9c55-0d3f6f1b2a10"
 Numbered = Callable[[], UUID]
