@@ -1,7 +1,6 @@
 """Reading checks: each of the kinds a document can name."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from grading.kinds.agreement import CompareCheck, How
@@ -9,20 +8,12 @@ from grading.kinds.combination import AtLeast, Combination, Junction, Node
 from grading.kinds.order import SequenceCheck, Unit, WithinCheck
 from grading.kinds.presence import AbsentCheck, AnswerCheck, Bound, CountCheck, EventCheck, LastCheck
 from grading.paths import Path, parse_path
-from grading.reader.definitions import Definitions
 from grading.reader.objects import Object, items, text
 from grading.reader.place import Place
 from grading.reader.predicates import OPERATORS, SEED_CLEAN, read_clean, read_predicate, read_question
-from grading.reader.selectors import Trust, read_selector, read_values
+from grading.reader.scope import Scope
+from grading.reader.selectors import read_selector, read_values
 from grading.values import Values
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What holds for a check because of where it stands."""
-
-    definitions: Definitions
-    trust: Trust
 
 
 def read_check(value: Any, place: Place, scope: Scope) -> Node:

@@ -6,11 +6,12 @@ from grading.errors import InvalidLadder
 from grading.kinds.combination import DocumentCheck
 from grading.ladders import Ladder, Milestone, Mode
 from grading.names import NAME_RULE, is_name
-from grading.reader.checks import CHECK_KEYS, Scope, read_check
+from grading.reader.checks import CHECK_KEYS, read_check
 from grading.reader.definitions import Definitions
 from grading.reader.objects import Object, text
 from grading.reader.place import Place
 from grading.reader.predicates import read_predicate
+from grading.reader.scope import Scope
 from grading.reader.selectors import Trust, read_trust
 
 SEMANTICS: Final = 1
