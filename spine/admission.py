@@ -115,7 +115,7 @@ def place(batch: Batch, *, log: str, end: StreamEnd, recorded_at: int) -> list[b
     leaves: list[bytes] = []
     prev = end.leaf
     for seq, event in enumerate(batch.events, start=end.seq + 1):
-        envelope = canonical.enveloped(event.part, behind, last, prev=prev, recorded_at=recorded_at, seq=seq)
+        envelope = canonical.enveloped(event.part, behind, last, prev, recorded_at, seq)
         prev = canonical.leaf_hash(envelope)
         leaves.append(prev)
     return leaves

@@ -20,6 +20,7 @@ MAX_INTEGER: Final = 2**53 - 1
 MAX_DEPTH: Final = 64
 
 _LARGE_INTEGER = re.compile(r"(?:\A|[\s,:\[-])(?:9[0-9]{15}|[1-9][0-9]{16})")
+_EMPTY: Final = '""'
 _DIGITS = bytes(48 if 48 <= byte < 58 else 0 for byte in range(256))
 
 
@@ -45,11 +46,10 @@ def decode(text: str | bytes) -> Any:
 
     RFC 8785 writes the number 1e16 as digits, so an integer literal beyond ±(2^53 − 1) is read as the float it was.
     """
-    if isinstance(text, bytes):
+    if type(text) is bytes:
         text = text.decode()
     # Sixteen digits in a row are two neighbours among every eighth byte; the pattern alone takes ten times as long.
-    neighbours = text.encode()[7::8].translate(_DIGITS).find(b"00")
-    if neighbours >= 0 and _LARGE_INTEGER.search(text):
+    if b"00" in text.encode()[7::8].translate(_DIGITS) and _LARGE_INTEGER.search(text):  # type: ignore[union-attr,arg-type]
         return json.loads(text, parse_int=_bounded)
     return orjson.loads(text)
 
@@ -140,13 +140,12 @@ def node_hash(left: bytes, right: bytes) -> bytes:
     return sha256(b"\x01" + left + right).digest()
 
 
-def json_text(value: str) -> bytes:
+def json_text(value: str) -> str:
     """A JSON string as RFC 8785 has it. The text must hold no lone surrogate."""
-    return orjson.dumps(value)
+    return orjson.dumps(value).decode()
 
 
 def event_part(
-    *,
     actor: str,
     causation_id: str,
     correlation_id: str,
@@ -160,36 +159,34 @@ def event_part(
     time: int,
     trace_id: str,
     type: str,
-) -> bytes:
+) -> str:
     """The envelope's `event` object, known before the log's lock is taken. Keys stand in RFC 8785 order.
 
     `actor`, `type`, ids and digests hold nothing that JSON escapes; the other texts may.
     """
     return (
-        f'{{"actor":"{actor}","causation_id":"{causation_id}","correlation_id":{_quoted(correlation_id)},"id":"{id}",'
-        f'"metadata":"{metadata}","origin":{_quoted(origin)},"payload":"{payload}","principal":{_quoted(principal)},'
-        f'"schema_version":{schema_version},"span_id":{_quoted(span_id)},"time":{time},'
-        f'"trace_id":{_quoted(trace_id)},"type":"{type}"}}'
-    ).encode()
+        f'{{"actor":"{actor}","causation_id":"{causation_id}",'
+        f'"correlation_id":{json_text(correlation_id) if correlation_id else _EMPTY},"id":"{id}",'
+        f'"metadata":"{metadata}","origin":{json_text(origin) if origin else _EMPTY},"payload":"{payload}",'
+        f'"principal":{json_text(principal) if principal else _EMPTY},"schema_version":{schema_version},'
+        f'"span_id":{json_text(span_id) if span_id else _EMPTY},"time":{time},'
+        f'"trace_id":{json_text(trace_id) if trace_id else _EMPTY},"type":"{type}"}}'
+    )
 
 
-def _quoted(value: str) -> str:
-    return '""' if value == "" else orjson.dumps(value).decode()
-
-
-def envelope(event: bytes, *, log: str, prev: bytes, recorded_at: int, seq: int, stream: str) -> bytes:
+def envelope(event: str, *, log: str, prev: bytes, recorded_at: int, seq: int, stream: str) -> bytes:
     """The RFC 8785 envelope that a leaf is the hash of, spliced around the prepared `event` object.
 
     `prev` is the leaf of the stream's previous event, 32 zero bytes for its first.
     """
-    return enveloped(event, *around(log, stream), prev=prev, recorded_at=recorded_at, seq=seq)
+    return enveloped(event, *around(log, stream), prev, recorded_at, seq)
 
 
-def around(log: str, stream: str) -> tuple[bytes, bytes]:
+def around(log: str, stream: str) -> tuple[str, str]:
     """What stands behind the `event` object and at the end of every envelope of this stream."""
-    return b',"log":%b,"prev":"' % json_text(log), b',"spec":"%b","stream":%b}' % (SPEC.encode(), json_text(stream))
+    return f',"log":{json_text(log)},"prev":"', f',"spec":"{SPEC}","stream":{json_text(stream)}}}'
 
 
-def enveloped(event: bytes, behind: bytes, end: bytes, *, prev: bytes, recorded_at: int, seq: int) -> bytes:
+def enveloped(event: str, behind: str, end: str, prev: bytes, recorded_at: int, seq: int) -> bytes:
     """The envelope, between what `around` gave for its log and stream."""
-    return b'{"event":%b%b%b","recorded_at":%d,"seq":%d%b' % (event, behind, prev.hex().encode(), recorded_at, seq, end)
+    return f'{{"event":{event}{behind}{prev.hex()}","recorded_at":{recorded_at},"seq":{seq}{end}'.encode()

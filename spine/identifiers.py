@@ -48,3 +48,9 @@ def checked_id(value: object, field: str) -> bytes:
     if not isinstance(value, UUID):
         raise InvalidInput(field, f"{value!r} is not a UUID")
     return value.bytes
+
+
+def uuid_text(id_: bytes) -> str:
+    """As `str` of a UUID has it, without making one."""
+    digits = id_.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

@@ -145,7 +145,9 @@ class Pages:
         self, pages: Iterator[list[EventRow]], names: Callable[[list[EventRow]], Iterable[str]]
     ) -> Iterator[Event]:
         for rows in pages:
-            whole = map(self._completed, rows) if None in [row[_PAYLOAD] for row in rows] else rows
+            whole: Iterable[EventRow] = rows
+            if self._driver_takes_all and None in [row[_PAYLOAD] for row in rows]:
+                whole = map(self._completed, rows)
             yield from map(Event, whole, names(rows))
 
     def _pages(

@@ -7,8 +7,8 @@ from spine import canonical
 from spine.canonical import MAX_INTEGER
 from spine.clock import as_microseconds
 from spine.errors import InvalidInput
-from spine.events import Actor, EventRow, NewEvent
-from spine.identifiers import MAX_IDENTIFIER, check_identifier, check_type, checked_id
+from spine.events import Actor, NewEvent
+from spine.identifiers import MAX_IDENTIFIER, check_identifier, check_type, checked_id, uuid_text
 from spine.vocabulary import KNOWN, check_known, check_payload, check_writer
 
 MAX_PAYLOAD: Final = 16 * 1024 * 1024
@@ -40,7 +40,7 @@ class Sealed(NamedTuple):
     payload: str
     metadata: str | None
     time_given: bool
-    part: bytes
+    part: str
     """The envelope's `event` object: all that is hashed and does not depend on the place."""
 
     def values(self, recorded_at: int, leaf: bytes) -> tuple[Any, ...]:
@@ -55,15 +55,11 @@ def seal(event: NewEvent, now: int, salt: bytes) -> Sealed:
         check_type(type_, "type")
     actor = _actor(event.actor)
     check_writer(type_, actor, "actor")
-    for name, value in (
-        ("principal", event.principal),
-        ("correlation_id", event.correlation_id),
-        ("trace_id", event.trace_id),
-        ("span_id", event.span_id),
-        ("origin", event.origin),
-    ):
-        if value != "":
-            check_identifier(value, name, MAX_IDENTIFIER)
+    principal = _identifier(event.principal, "principal")
+    correlation_id = _identifier(event.correlation_id, "correlation_id")
+    trace_id = _identifier(event.trace_id, "trace_id")
+    span_id = _identifier(event.span_id, "span_id")
+    origin = _identifier(event.origin, "origin")
     if type(version) is not int or not 1 <= version < 2**31:
         raise InvalidInput("schema_version", f"{version!r} is not a whole number from 1")
     payload = _object(event.payload, "payload", MAX_PAYLOAD)
@@ -78,32 +74,32 @@ def seal(event: NewEvent, now: int, salt: bytes) -> Sealed:
     payload_digest = canonical.payload_digest(salt, payload)
     metadata_digest = None if metadata is None else canonical.metadata_digest(salt, metadata)
     part = canonical.event_part(
-        actor=actor,
-        causation_id="" if causation is None else _uuid_text(causation),
-        correlation_id=event.correlation_id,
-        id=_uuid_text(id_),
-        metadata="" if metadata_digest is None else metadata_digest.hex(),
-        origin=event.origin,
-        payload=payload_digest.hex(),
-        principal=event.principal,
-        schema_version=version,
-        span_id=event.span_id,
-        time=time,
-        trace_id=event.trace_id,
-        type=type_,
+        actor,
+        "" if causation is None else uuid_text(causation),
+        correlation_id,
+        uuid_text(id_),
+        "" if metadata_digest is None else metadata_digest.hex(),
+        origin,
+        payload_digest.hex(),
+        principal,
+        version,
+        span_id,
+        time,
+        trace_id,
+        type_,
     )
     return Sealed(
         id_,
         type_,
         version,
         actor,
-        event.principal,
+        principal,
         time,
-        event.correlation_id,
+        correlation_id,
         causation,
-        event.trace_id,
-        event.span_id,
-        event.origin,
+        trace_id,
+        span_id,
+        origin,
         payload_digest,
         metadata_digest,
         salt,
@@ -114,37 +110,18 @@ def seal(event: NewEvent, now: int, salt: bytes) -> Sealed:
     )
 
 
-def part_of(row: EventRow) -> bytes:
-    """The envelope's `event` object of a stored event; erased or not, it is the one its leaf was made of."""
-    return canonical.event_part(
-        actor=row.actor,
-        causation_id="" if row.causation_id is None else _uuid_text(row.causation_id),
-        correlation_id=row.correlation_id,
-        id=_uuid_text(row.id),
-        metadata="" if row.metadata_digest is None else row.metadata_digest.hex(),
-        origin=row.origin,
-        payload=row.payload_digest.hex(),
-        principal=row.principal,
-        schema_version=row.schema_version,
-        span_id=row.span_id,
-        time=row.time,
-        trace_id=row.trace_id,
-        type=row.type,
-    )
-
-
-def _uuid_text(id_: bytes) -> str:
-    """As `str` of a UUID has it, without making one."""
-    digits = id_.hex()
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
-
-
 def _actor(actor: Any) -> str:
     """The plain text of an actor: its enum would be slower wherever it goes."""
     try:
         return _ACTORS[actor]
     except (KeyError, TypeError):
         raise InvalidInput("actor", f"{actor!r} is not agent, human or system") from None
+
+
+def _identifier(value: str, field: str) -> str:
+    if value != "":
+        check_identifier(value, field, MAX_IDENTIFIER)
+    return value
 
 
 def _object(value: object, field: str, limit: int) -> bytes:

@@ -12,9 +12,9 @@ from typing import Any
 from uuid import UUID
 
 from spine import Actor, Event, Log, MemoryLog, NewEvent
-from spine.canonical import SPEC, ZERO_LEAF, envelope, node_hash
+from spine.canonical import SPEC, ZERO_LEAF, around, node_hash
+from spine.chain import envelope_of as envelope_of_row
 from spine.events import EventRow
-from spine.sealing import part_of
 
 FILE = Path(__file__).parent / "golden" / "envelope-vectors.json"
 NAME = "gradespine/6f1c0d7e-3b52-4a43-9c55-0d3f6f1b2a10"
@@ -147,7 +147,7 @@ EMPTY_ROOT = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 def envelope_of(row: EventRow, *, log: str, prev: bytes) -> bytes:
     """The envelope of a stored event, as its leaf was made of."""
-    return envelope(part_of(row), log=log, prev=prev, recorded_at=row.recorded_at, seq=row.seq, stream=row.stream)
+    return envelope_of_row(row, around(log, row.stream), prev)
 
 
 def record(event: Event, prev: bytes) -> dict[str, Any]:
