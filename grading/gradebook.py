@@ -52,10 +52,11 @@ class Gradebook:
         *,
         format: str | None = None,
         prefix: str | None = None,
+        references: Sequence[str | os.PathLike[str]] = (),
         report: Watcher | None = None,
     ) -> ImportReport:
         """Put recordings onto the log. See `grading.intake.import_paths`."""
-        done = import_paths(self.log, paths, format=format, prefix=prefix, report=report)
+        done = import_paths(self.log, paths, format=format, prefix=prefix, references=references, report=report)
         begun = [Begun(file.path, file.begun) for file in done.files if file.begun]
         if begun:
             done.twin = find_twin(self.log, begun, self.hidden())

@@ -8,18 +8,16 @@ from typing import Any, Final
 
 from grading.errors import InvalidRecording
 from grading.intake_files import Found, Skipped, find, sha256_of, state_of
+from grading.intake_runs import Differs, append_run
 from grading.twins import Twin
-from spine.canonical import encode
-from spine.clock import as_microseconds
-from spine.errors import IdentityClash, InvalidInput, SpineError, StreamConflict
-from spine.events import Actor, Event, Json, NewEvent
+from spine.errors import IdentityClash, InvalidInput
+from spine.events import Actor, NewEvent
 from spine.identity import derived_id
-from spine.importers import IMPORTERS, Importer, Recording, Refusal, recognised_by
-from spine.importers.json_values import Tally, adapted
+from spine.importers import Importer, Recording, Reference, Refusal, importers, read_reference, recognised_by
+from spine.importers.json_values import Tally, Unreadable, adapted
 from spine.importers.sniffing import HEAD
 from spine.log import Log
 
-_TRIES: Final = 20
 _LISTED: Final = 1000
 """So many refusals of a file are listed in `import.recorded`; all are counted."""
 _BEGUN: Final = 50
@@ -30,7 +28,8 @@ _SAID: Final = 500
 @dataclass(slots=True)
 class ImportedFile:
     """What became of one recognised file. `runs` and `events` are what it holds, `new_…` what the log did not have;
-    `begun` names the first of the streams that it began."""
+    `begun` names the first of the streams that it began, `references` the digests of the files its runs' gold answers
+    came from."""
 
     path: str
     name: str
@@ -44,6 +43,7 @@ class ImportedFile:
     refused: list[Refusal] = field(default_factory=list)
     adapted: Tally = field(default_factory=Tally)
     begun: list[str] = field(default_factory=list)
+    references: set[str] = field(default_factory=set)
     finished: bool = False
     stopped: bool = False
 
@@ -88,22 +88,26 @@ def import_paths(
     *,
     format: str | None = None,
     prefix: str | None = None,
+    references: Sequence[str | os.PathLike[str]] = (),
     report: Watcher | None = None,
 ) -> ImportReport:
     """Import files, and folders with everything below them, in order of their names.
 
     A run is one atomic append. Importing it again adds nothing, a run that grew gets its suffix, one that differs from
     what is recorded is refused. `format` reads named files as that format whatever they look like; `prefix` names the
-    source where a format names no run. Safe to repeat, and to do in several processes at once.
-    Raises InvalidRecording for an unknown format; what `log` raises when it cannot be written to.
+    source where a format names no run; `references` are the files of gold answers that InterCode keeps beside its
+    results. Safe to repeat, and to do in several processes at once. A run that was imported without its reference gets
+    it when it is imported again with it.
+    Raises InvalidRecording for an unknown format or a bad reference; what `log` raises when it cannot be written to.
     """
-    chosen = None if format is None else _importer(format)
+    known = importers([_reference(Path(path)) for path in references])
+    chosen = None if format is None else _importer(format, known)
     done = ImportReport()
     for found in find(paths):
         if isinstance(found, Skipped):
             (done.refused_files if found.refused else done.unrecognised).append(found)
             continue
-        opened = _open(found, chosen)
+        opened = _open(found, known, chosen)
         if isinstance(opened, Skipped):
             (done.refused_files if opened.refused else done.unrecognised).append(opened)
             continue
@@ -121,24 +125,33 @@ class _Opened:
     state: tuple[int, int, int]
 
 
-def _importer(format: str) -> Importer:
-    for importer in IMPORTERS:
+def _importer(format: str, known: Sequence[Importer]) -> Importer:
+    for importer in known:
         if importer.format == format:
             return importer
-    known = ", ".join(importer.format for importer in IMPORTERS)
-    raise InvalidRecording(f"there is no importer for {format!r}: known are {known}")
+    names = ", ".join(importer.format for importer in known)
+    raise InvalidRecording(f"there is no importer for {format!r}: known are {names}")
+
+
+def _reference(path: Path) -> Reference:
+    try:
+        return read_reference(path)
+    except Unreadable as problem:
+        raise InvalidRecording(f"{path} is no file of gold answers: {problem}") from None
+    except OSError as error:
+        raise InvalidRecording(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _nobody(file: ImportedFile) -> None:
     """Watches nothing."""
 
 
-def _open(found: Found, chosen: Importer | None) -> _Opened | Skipped:
+def _open(found: Found, known: Sequence[Importer], chosen: Importer | None) -> _Opened | Skipped:
     try:
         state = state_of(found.path)
         with found.path.open("rb") as file:
             head = file.read(HEAD)
-        importer = recognised_by(head) if chosen is None else chosen
+        importer = recognised_by(head, known) if chosen is None else chosen
         forced = chosen is not None and found.named and head
         if importer is None or not (forced or importer.recognises(head)):
             return Skipped(found.shown, "not a recording of a known format" if head else "empty", refused=found.named)
@@ -198,8 +211,8 @@ def _take(log: Log, read: Recording | Refusal, file: ImportedFile) -> None:
         file.refused.append(read)
         return
     try:
-        added, begun = _append(log, read)
-    except (InvalidInput, _Differs) as problem:
+        added, begun = append_run(log, read)
+    except (InvalidInput, Differs) as problem:
         file.refused.append(Refusal(read.where, str(problem)[:_SAID]))
         return
     file.runs += 1
@@ -209,67 +222,15 @@ def _take(log: Log, read: Recording | Refusal, file: ImportedFile) -> None:
         file.begun.append(read.stream)
     file.new_events += added
     file.adapted.update(read.adapted)
-
-
-class _Differs(SpineError):
-    """The run is not the one that is recorded on its stream."""
-
-
-def _append(log: Log, run: Recording) -> tuple[int, bool]:
-    """How many events the log did not have, and whether the stream is new. Others may write to the stream meanwhile."""
-    for attempt in range(1, _TRIES + 1):
-        known, head = _known(log, run)
-        missing = run.events[known:]
-        if not missing:
-            return 0, False
-        try:
-            appended = log.append(run.stream, missing, head)
-        except (StreamConflict, IdentityClash):  # somebody wrote to it since: read it again, decide again
-            if attempt == _TRIES:
-                raise
-            continue
-        return (len(missing), known == 0) if appended.new else (0, False)
-    raise AssertionError("unreachable")
-
-
-def _known(log: Log, run: Recording) -> tuple[int, int]:
-    """How many of the run's events stand on its stream, and where the stream is. Raises _Differs.
-
-    Grades and whatever else was written since may stand behind or between them.
-    """
-    ordinals = {event.id: ordinal for ordinal, event in enumerate(run.events)}
-    known = head = 0
-    for stored in log.read(run.stream):
-        head = stored.seq
-        ordinal = ordinals.get(stored.id)
-        if ordinal is None:
-            if known == 0:
-                raise _Differs(f"{run.stream} is recorded already, by another import or another writer")
-            continue
-        difference = "place" if ordinal != known else _difference(run.events[ordinal], stored)
-        if difference:
-            raise _Differs(f"{run.stream} is recorded with another {difference} at seq {stored.seq}")
-        known += 1
-    return known, head
-
-
-def _difference(event: NewEvent, stored: Event) -> str | None:
-    """The rule of the log (FORMATS 3); what was erased cannot differ."""
-    if event.type != stored.type:
-        return "type"
-    if event.actor != stored.actor:
-        return "actor"
-    if event.time is not None and as_microseconds(event.time) != as_microseconds(stored.time):
-        return "time"
-    if stored.row.payload is not None and encode(event.payload).decode() != stored.row.payload:
-        return "payload"
-    return None
+    file.references |= {read.reference} - {""}
 
 
 def _record(log: Log, file: ImportedFile, prefix: str) -> None:
-    """Say once for each file, format, mapping and prefix that it was imported; what it says is of the first time."""
+    """Say once for each file, format, mapping, prefix and references that it was imported; what it says is of the
+    first time."""
     stream = f"import/{file.sha256}"
-    meaning: Json = {"format": file.format, "mapping": file.mapping, "prefix": prefix, "stream": stream}
+    references: dict[str, Any] = {"references": sorted(file.references)} if file.references else {}
+    meaning = {"format": file.format, "mapping": file.mapping, "prefix": prefix, "stream": stream, **references}
     identity = derived_id(meaning)
     if log.find(stream, identity) is not None:
         return
@@ -284,6 +245,7 @@ def _record(log: Log, file: ImportedFile, prefix: str) -> None:
         "refused": [{"where": bad.where, "reason": bad.reason} for bad in file.refused[:_LISTED]],
         "refusals": len(file.refused),
         "adapted": dict(file.adapted.most_common(_LISTED)),
+        **references,
     }
     try:
         stored = adapted(payload, Tally())

@@ -35,23 +35,32 @@ def import_(
     ] = None,
     prefix: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Names the source of τ-bench results, which name no run."),
+        typer.Option(metavar="NAME", help="Names the source where a format names no run (all but Inspect)."),
+    ] = None,
+    reference: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Gold answers of InterCode, such as ic_ctf.json; may be repeated."),
     ] = None,
 ) -> None:
-    """Put recorded runs onto the log: τ-bench, Inspect.
+    """Put recorded runs onto the log.
 
-    Content decides what a file is, never its name. A run is appended whole or not at all. Importing it again adds
-    nothing, a run that grew gets its new events, and one that differs from what is recorded is refused. What is bad in
-    a file is refused by name and the rest is imported: then the exit code is 1.
+    Runs of τ-bench, Inspect, InterCode and FireAct. Content decides what a file is, never its name. A run is appended
+    whole or not at all. Importing it again adds nothing, a run that grew gets its new events, and one that differs from
+    what is recorded is refused. What is bad in a file is refused by name and the rest is imported: then the exit code
+    is 1.
 
-    Inspect logs name their runs. τ-bench results do not: there the same run means the same bytes, or the same --prefix.
-    A results file that still grows therefore needs --prefix NAME from its first import on; without it every state of
-    the file is another source, and its runs are there twice.
+    Inspect logs name their runs. τ-bench, InterCode and FireAct results do not: there the same run means the same
+    bytes, or the same --prefix. A results file that still grows therefore needs --prefix NAME from its first import on;
+    without it every state of the file is another source, and its runs are there twice.
+
+    InterCode keeps its gold answers in a file of their own: --reference FILE. A run whose dataset or question is not
+    the reference's goes without. Import the file again with the right one, and its runs get it.
 
     \b
     Examples:
       gradespine import logs/2026-03-02_ctf.eval
       gradespine import results.json --prefix nightly-41
+      gradespine import results/ctf/ --reference data/ctf/ic_ctf.json
     """
     from grading.cli.output import Output
 
@@ -61,6 +70,7 @@ def import_(
             paths,
             format=format,
             prefix=prefix,
+            references=reference or (),
             report=lambda file: told(f"{file.name}: {file.runs:,} runs, {file.events:,} events"),
         )
     _tell_import(out, report)
@@ -160,6 +170,11 @@ def _tell_import(out: "Output", report: "ImportReport") -> None:
     for skipped in report.refused:
         out.remark(f"refused: {skipped.path}: {skipped.reason}", style="red")
     _tell_unrecognised(out, report.unrecognised)
+    if bare := sum(file.adapted["without_reference"] for file in report.files):
+        out.remark(
+            f"{plural(bare, 'run')} of InterCode read without a gold answer, which some ladders need: import again with"
+            " --reference FILE, the dataset they were made from"
+        )
     if report.twin is not None:
         _tell_twin(out, report.twin)
     events = plural(report.new_events, "new event")

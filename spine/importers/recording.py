@@ -23,13 +23,15 @@ _KIND: Final = re.compile("[a-z_]{1,40}")
 class Recording:
     """One recorded run: the events of one stream, in order, with ids that are the same at every import.
 
-    `where` says which part of its file it was; `adapted` counts what could not be stored as it stood there.
+    `where` says which part of its file it was; `adapted` counts what could not be stored as it stood there. `reference`
+    is the SHA-256 of the file beside it that its `case.expected` comes from, where one was brought.
     """
 
     stream: str
     events: Sequence[NewEvent]
     where: str
     adapted: Mapping[str, int] = field(default_factory=dict)
+    reference: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +79,21 @@ class RunEvents:
         self.stream: Final = stream
         self.tally: Final = Tally() if tally is None else tally
         self._mapping: Final = mapping
+        self.reference = ""
         self._events: list[NewEvent] = []
+        self._ordinal = 0
         self._calls = 0
 
     def add(self, type: str, payload: Mapping[str, Any], actor: Actor, time: datetime | None = None) -> None:
         """The next event."""
-        ordinal = len(self._events) + 1
-        identity = derived_id({"mapping": self._mapping, "ordinal": ordinal, "stream": self.stream})
+        self._ordinal += 1
+        identity = derived_id({"mapping": self._mapping, "ordinal": self._ordinal, "stream": self.stream})
         stored = adapted(dict(payload), self.tally)
         self._events.append(NewEvent(type, stored, actor=actor, id=identity, time=time))
+
+    def leave_free(self) -> None:
+        """Keep the next ordinal for an event that this import does not have and a later one may bring."""
+        self._ordinal += 1
 
     def message(self, role: str, text: str, time: datetime | None = None) -> None:
         """A message, by a human unless its role is `assistant`; one without text makes no event."""
@@ -109,8 +117,16 @@ class RunEvents:
         self.tally["answer_without_call"] += 1
         return self._numbered(source_id, tool)
 
-    def returned(self, call: CallRef, result: Any, *, error: Any = None, time: datetime | None = None) -> None:
-        """What a call gave back."""
+    def returned(
+        self,
+        call: CallRef,
+        result: Any,
+        *,
+        error: Any = None,
+        time: datetime | None = None,
+        more: Mapping[str, Any] | None = None,
+    ) -> None:
+        """What a call gave back; `more` is what else the source says of that."""
         payload = {
             "call_id": call.call_id,
             "tool": call.tool,
@@ -118,7 +134,7 @@ class RunEvents:
             "error": error,
             "source_call_id": call.source_id,
         }
-        self.add("tool.returned", payload, Actor.SYSTEM, time)
+        self.add("tool.returned", payload | dict(more or {}), Actor.SYSTEM, time)
 
     def _numbered(self, source_id: Any, tool: str) -> CallRef:
         self._calls += 1
@@ -126,7 +142,7 @@ class RunEvents:
 
     def recording(self, where: str) -> Recording:
         """The run with all its events."""
-        return Recording(self.stream, tuple(self._events), where, dict(self.tally))
+        return Recording(self.stream, tuple(self._events), where, dict(self.tally), self.reference)
 
 
 def stream_name(format: str, *parts: str) -> str:

@@ -20,9 +20,33 @@ def keys_of_first_object(head: bytes) -> list[str]:
     try:
         if stream.peek() == "[":
             stream.enter()
-        for key in stream.members():
-            found.append(key)
-            stream.skip()
+        _collect(stream, found)
     except Unreadable:
         pass
     return found
+
+
+def keys_of_first_member(head: bytes, inside: str = "") -> list[str]:
+    """The keys of the first object in the object that the file is; with `inside`, in its member of that name.
+
+    None for anything else. The head may end anywhere.
+    """
+    found: list[str] = []
+    stream = JsonStream(io.BytesIO(head), 0)
+    try:
+        for key in stream.members():
+            if key == inside:
+                next(stream.members())
+            if key == inside or not inside:
+                _collect(stream, found)
+                break
+            stream.skip()
+    except (Unreadable, StopIteration):
+        pass
+    return found
+
+
+def _collect(stream: JsonStream, found: list[str]) -> None:
+    for key in stream.members():
+        found.append(key)
+        stream.skip()

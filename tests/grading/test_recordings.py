@@ -10,10 +10,21 @@ import pytest
 from grading import examples
 from grading.gradebook import Gradebook
 from grading.graders import Grader, GraderRef
+from grading.intake import import_paths
 from grading.rows import GradeRow
 from grading.spec import read_ladder
-from spine import SqlLog, open_log
-from tests.recordings import DATA, DOCENT, MATCH_PAIR, TAU_BENCH, needs_recordings
+from spine import MemoryLog, SqlLog, open_log
+from tests.recordings import (
+    DATA,
+    DOCENT,
+    FIREACT,
+    INTERCODE,
+    INTERCODE_CODE,
+    INTERCODE_FLAGS,
+    MATCH_PAIR,
+    TAU_BENCH,
+    needs_recordings,
+)
 
 pytestmark = needs_recordings
 
@@ -27,8 +38,8 @@ def document(name: str) -> dict[str, Any]:
     return copy.deepcopy(dict(read_ladder(examples.text(name)).document))
 
 
-def graded(book: Gradebook, name: str, recordings: Path) -> list[GradeRow]:
-    report = book.import_paths([recordings])
+def graded(book: Gradebook, name: str, recordings: Path, *references: Path) -> list[GradeRow]:
+    report = book.import_paths([recordings], references=references)
     assert report.refused == []
     book.add_grader(Grader.from_document(document(name)))
     book.grade(GraderRef(name), everything=True)
@@ -69,6 +80,38 @@ def test_the_match_pair_agrees_scored_or_not(book: Gradebook) -> None:
     assert len(scored) == 10
     assert all(verdicts[stream] == (score == ["C"]) for stream, score in scored.items())
     assert all(len(set(pair)) == 1 and len(pair) == 2 for pair in samples.values())
+
+
+def test_the_flags_of_intercode_agree_with_the_reward(book: Gradebook) -> None:
+    rows = graded(book, "intercode-ctf", INTERCODE / "ctf", INTERCODE_FLAGS)
+
+    assert len(rows) == 97
+    assert [row.passed for row in rows] == [foreign_scores(book, row.stream) == [1] for row in rows]
+    assert sum(bool(row.passed) for row in rows) == 40
+
+
+def test_the_answers_of_fireact_agree_with_exact_match(book: Gradebook) -> None:
+    rows = graded(book, "fireact-hotpotqa", FIREACT)
+
+    assert len(rows) == 465
+    assert [row.passed for row in rows] == [foreign_scores(book, row.stream)[0] for row in rows]
+    assert sum(bool(row.passed) for row in rows) == 200
+
+
+def test_all_of_intercode_and_fireact_is_imported_once() -> None:
+    log = MemoryLog()
+    first, second = (
+        import_paths(log, [INTERCODE, FIREACT], references=[INTERCODE_FLAGS, INTERCODE_CODE]) for _ in range(2)
+    )
+
+    assert (first.refused, first.runs, first.new_runs) == ([], 998, 998)
+    assert (second.refused, second.runs, second.new_events) == ([], 998, 0)
+    # The dataset of the bash tasks is not among the recordings.
+    bare = {head.stream for head in log.streams("run/")} - {
+        event.stream for event in log.read_all(types=["case.expected"])
+    }
+    assert len(bare) == 200
+    assert all("/nl2bash_fs_" in stream for stream in bare)
 
 
 def test_everything_twice_adds_nothing_the_second_time(book: Gradebook) -> None:

@@ -21,6 +21,23 @@ from tests.spine.importers.builders import (
     tau_run,
     tool_event,
 )
+from tests.spine.importers.keyed_builders import fireact_run, intercode_run, keyed_file, only, read_with, reference
+
+INTERCODE = intercode_run(
+    1,
+    history={
+        "steps": ["look around"],
+        "thoughts": ["I look", "I submit"],
+        "actions": ["ls\x00", "submit flag{A} or so", "blocked"],
+        "observations": ["a\x1b[0m", 2**60],
+        "rewards": [0, -1, 0],
+        "valid_action": [True],
+    },
+    summary={"max_reward": 0, "max_reward_idx": 0, "turns_taken": 3, "turns_max": 3},
+    hardness="easy",
+    info={"reward": {"file_diff": 0.33}},
+)
+FIREACT = fireact_run("the answer", em=False, f1=0.5, more="Action: search[b]\nThought: again\n")
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -62,14 +79,21 @@ def shown(run: Recording) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("format", ["tau-bench", "inspect"])
-def test_the_mapping_is_as_it_was(format: str, tmp_path: Path) -> None:
-    if format == "inspect":
-        path = eval_json(tmp_path / "x", eval_log(INSPECT))
-    else:
-        path = tau_file(tmp_path / "x", tau_run(3, 1))
+def made(format: str, path: Path) -> Recording:
+    match format:
+        case "inspect":
+            return run_in(eval_json(path, eval_log(INSPECT)))
+        case "intercode":
+            return only(read_with(keyed_file(path, {"1": INTERCODE}), [reference(path.with_name("y"), tests=["t"])]))
+        case "fireact":
+            return run_in(keyed_file(path, {"6238": FIREACT}))
+        case _:
+            return run_in(tau_file(path, tau_run(3, 1)))
 
-    found = json.loads(json.dumps(shown(run_in(path))))
+
+@pytest.mark.parametrize("format", ["tau-bench", "inspect", "intercode", "fireact"])
+def test_the_mapping_is_as_it_was(format: str, tmp_path: Path) -> None:
+    found = json.loads(json.dumps(shown(made(format, tmp_path / "x"))))
 
     assert found == json.loads((GOLDEN / f"{format}.json").read_text())
 

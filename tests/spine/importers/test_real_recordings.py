@@ -1,5 +1,7 @@
 """The importers on recordings that nobody here wrote."""
 
+import re
+import string
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -111,3 +113,38 @@ def test_a_model_that_grades_is_not_the_agent() -> None:
     for run in recordings(path):
         assert [event.actor for event in run.events if event.type == "message.sent"] == ["human", "human", "agent"]
         assert not any("expert answer" in text for _, text in told(run))
+
+
+def test_intercode() -> None:
+    files = sorted(real("intercode", "data", "results").rglob("*.json"))
+    runs = [run for path in files for run in recordings(path)]
+
+    assert len(runs) == 533
+    for run in runs:
+        called, returned = payloads(run, "tool.called"), payloads(run, "tool.returned")
+        assert [call["call_id"] for call in called] == [call["call_id"] for call in returned]
+        (score,) = payloads(run, "score.imported")
+        assert len(score["rewards"]) == len(called)
+        assert score["value"] == max(score["rewards"])
+    # NUL stands in them as it was.
+    assert any("\x00" in returned["result"] for run in runs for returned in payloads(run, "tool.returned"))
+
+
+def test_fireact() -> None:
+    (path,) = real("fireact", "trajs").glob("*.json")
+    runs = recordings(path)
+
+    assert len(runs) == 465
+    assert Counter(payloads(run, "score.imported")[0]["value"] for run in runs) == {False: 265, True: 200}
+    tools = Counter(call["tool"] for run in runs for call in payloads(run, "tool.called"))
+    assert set(tools) == {"search", "finish", "click"}
+    assert tools["finish"] == len(runs)
+    for run in runs:
+        (answer,), (score, *_) = payloads(run, "answer.given"), payloads(run, "score.imported")
+        assert normal(answer["answer"]) == score["prediction"], run.stream
+
+
+def normal(text: str) -> str:
+    """What FireAct, like SQuAD, makes of an answer before it compares."""
+    bare = "".join(character for character in text.lower() if character not in string.punctuation)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split())

@@ -30,6 +30,7 @@ from tests.spine.importers.builders import (
     tool_event,
     zipfile,
 )
+from tests.spine.importers.keyed_builders import fireact_run, intercode_run, keyed_file
 
 ODD: list[Any] = [None, 0, -1, 1.5, True, "", "x", [], {}, [[]], [1], [{}], {"a": 1}, 10**30, "\ud800"]
 
@@ -81,6 +82,17 @@ def test_a_run_with_odd_values_is_read_or_refused(format: str, start: int, tmp_p
         for run in found:
             if isinstance(run, Recording):
                 admitted_or_refused(run)
+
+
+@pytest.mark.parametrize("run", [intercode_run(), fireact_run("a")], ids=["intercode", "fireact"])
+def test_a_keyed_run_with_odd_values_is_read_or_refused(run: dict[str, Any], tmp_path: Path) -> None:
+    for seed in range(400):
+        found = read(keyed_file(tmp_path / "x", {"1": run, "2": mutated(run, seed)}))
+
+        assert len(found) == 2, seed
+        assert isinstance(found[0], Recording)
+        if isinstance(found[1], Recording):
+            admitted_or_refused(found[1])
 
 
 def admitted_or_refused(run: Recording) -> None:
