@@ -4,7 +4,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +36,25 @@ def log(settings: Settings, *, create: bool = False) -> SqlLog:
     """The log that the settings name."""
     database(settings, create=create).close()
     return open_log(settings.database_url)
+
+
+@contextmanager
+def new_log(settings: Settings) -> Iterator[SqlLog]:
+    """The log that the settings name, to be filled. A file that is made for it here is gone again when that fails."""
+    with closing(database(settings, create=True)) as found:
+        path = found.path if isinstance(found, SqliteDatabase) and not found.path.exists() else None
+    empty = False
+    try:
+        with open_log(settings.database_url) as opened:
+            try:
+                yield opened
+            except BaseException:
+                empty = opened.position() == 0
+                raise
+    finally:
+        if path is not None and empty:
+            for end in ("", *_BESIDE):
+                Path(f"{path}{end}").unlink(missing_ok=True)
 
 
 def database(settings: Settings, *, create: bool = False) -> Database:

@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from spine.canonical import decode
 from spine.database import Database
-from spine.errors import PayloadErased
+from spine.errors import LogCorrupt, PayloadErased
 from spine.events import Event
 
 _FIRST_PAGE: Final = 500
@@ -13,6 +13,7 @@ _LARGEST_PAGE: Final = 4000
 _SPAN: Final = 10_000
 _PAGE_BYTES: Final = 4 * 1024 * 1024
 _COLUMNS: Final = "e.position, s.name, e.seq, e.type, e.schema_version, e.actor, e.recorded_at, e.payload"
+_SELECT: Final = f"SELECT {_COLUMNS} FROM events e JOIN streams s ON s.stream_id = e.stream_id"
 
 
 class Brief(NamedTuple):
@@ -48,30 +49,47 @@ class Page(NamedTuple):
     reached: int
 
 
-def pages(database: Database, types: Sequence[str], *, after: int, until: int) -> Iterator[Page]:
-    """The events of these types with after < position ≤ until, in order. No transaction is held between pages, and a
-    page is no more than some megabytes at the mean size of the page before, from no more than 10,000 positions: what a
-    projection looks up beside them is bounded too."""
+def pages(database: Database, types: Sequence[str] | None, *, after: int, until: int) -> Iterator[Page]:
+    """The events of these types (None: of all) with after < position ≤ until, in order. No transaction is held between
+    pages, and a page is no more than some megabytes at the mean size of the page before, from no more than 10,000
+    positions: what a projection looks up beside them is bounded too.
+
+    Raises LogCorrupt when events of all types do not follow each other without a gap.
+    """
+    if types is not None and not types:
+        yield Page([], until)
+        return
+    statement = database.sql(f"{_SELECT} WHERE {_wanted(types)} ORDER BY e.position LIMIT ?")
+    size = _FIRST_PAGE
+    while after < until:
+        end = min(until, after + _SPAN)
+        ranges = (after, end) if types is None else tuple(v for type_ in types for v in (type_, after, end, size))
+        with database.read() as cursor:
+            cursor.execute(statement, (*ranges, size))
+            events = list(map(Brief._make, cursor.fetchall()))
+        if types is None:
+            _check_dense(events, after, end, size)
+        after = events[-1].position if len(events) == size else end
+        yield Page(events, after)
+        size = _next_size(events) if events else size
+
+
+def _wanted(types: Sequence[str] | None) -> str:
+    if types is None:
+        return "e.position > ? AND e.position <= ?"
     # One range of (type, position) for each type: an IN list would be sorted as a whole for every page.
     one = (
         "SELECT position FROM (SELECT position FROM events WHERE type = ? AND position > ? AND position <= ? "
         "ORDER BY position LIMIT ?) AS p"
     )
-    statement = database.sql(
-        f"SELECT {_COLUMNS} FROM events e JOIN streams s ON s.stream_id = e.stream_id WHERE e.position IN "
-        f"(SELECT position FROM ({' UNION ALL '.join([one] * len(types))}) AS q ORDER BY position LIMIT ?) "
-        "ORDER BY e.position"
-    )
-    size = _FIRST_PAGE
-    while after < until:
-        end = min(until, after + _SPAN)
-        ranges = tuple(value for type_ in types for value in (type_, after, end, size))
-        with database.read() as cursor:
-            cursor.execute(statement, (*ranges, size))
-            events = list(map(Brief._make, cursor.fetchall()))
-        after = events[-1].position if len(events) == size else end
-        yield Page(events, after)
-        size = _next_size(events) if events else size
+    return f"e.position IN (SELECT position FROM ({' UNION ALL '.join([one] * len(types))}) AS q)"
+
+
+def _check_dense(events: Sequence[Brief], after: int, end: int, size: int) -> None:
+    """Positions are dense: a gap is no event that comes later, it is damage."""
+    last = min(after + size, end)
+    if [brief.position for brief in events] != list(range(after + 1, last + 1)):
+        raise LogCorrupt(f"of the positions {after + 1} to {last} some are missing: run `gradespine db check --full`")
 
 
 def _next_size(page: Sequence[Brief]) -> int:

@@ -34,7 +34,8 @@ class Projection(Protocol):
     def version(self) -> int: ...
 
     @property
-    def types(self) -> Sequence[str]: ...
+    def types(self) -> Sequence[str] | None:
+        """The types of the events it is given, at most 256. None: all; then each is the one behind the one before."""
 
     @property
     def tables(self) -> Sequence[Table]: ...

@@ -62,7 +62,7 @@ def import_(
     out = Output()
     with (
         _read(source) as file,
-        bootstrap.log(session(context).settings(), create=True) as log,
+        bootstrap.new_log(session(context).settings()) as log,
         out.progress("importing") as progress,
     ):
         count = copying.import_log(file, log, progress=progress)

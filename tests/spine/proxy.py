@@ -1,9 +1,10 @@
-"""A connection to Postgres that breaks exactly when it hurts."""
+"""Connections to Postgres that break exactly when it hurts."""
 
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
@@ -13,14 +14,33 @@ Moment = Literal["before the commit", "after the commit"]
 _COMMIT = b"COMMIT\0"  # and not READ COMMITTED
 
 
+@dataclass(slots=True)
+class Strike:
+    """What happens to a connection when the `at`th message since passes it, on its way there or back: it is cut before
+    the message is passed on, or `before` is called."""
+
+    way: Literal["asked", "answered"]
+    at: int
+    before: Callable[[], object] | None = None
+    met: bool = False
+    over: threading.Event = field(default_factory=threading.Event)
+
+    def has_struck(self) -> bool:
+        """Whether it was met with; then, also, it is over and done."""
+        if self.met:
+            self.over.wait()
+        return self.met
+
+
 class Proxy:
-    """Passes everything on until it is told at which moment of the next commit to hang up."""
+    """Passes everything on until it is told at which moment of the next commit, or at which message, to hang up."""
 
     def __init__(self, host: str, port: int) -> None:
         self._server = host, port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self.cut: Moment | None = None
+        self.strike: Strike | None = None
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
@@ -38,16 +58,32 @@ class Proxy:
     def _send(self, client: socket.socket, server: socket.socket) -> None:
         with _hanging_up(client, server):
             while data := client.recv(65536):
-                if _COMMIT in data and self.cut == "before the commit":
+                if (_COMMIT in data and self.cut == "before the commit") or self._is_struck("asked"):
                     return
                 server.sendall(data)
 
     def _answer(self, server: socket.socket, client: socket.socket) -> None:
         with _hanging_up(client, server):
             while data := server.recv(65536):
-                if _COMMIT in data and self.cut == "after the commit":
+                if (_COMMIT in data and self.cut == "after the commit") or self._is_struck("answered"):
                     return
                 client.sendall(data)
+
+    def _is_struck(self, way: str) -> bool:
+        """Whether the message at hand is the one to hang up at."""
+        strike = self.strike
+        if strike is None or strike.met or strike.way != way:
+            return False
+        strike.at -= 1
+        if strike.at > 0:
+            return False
+        strike.met = True
+        try:
+            if strike.before is not None:
+                strike.before()
+        finally:
+            strike.over.set()
+        return strike.before is None
 
 
 @contextlib.contextmanager

@@ -3,13 +3,17 @@
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from random import Random
+from typing import TextIO
 from uuid import UUID
 
-from spine import Actor, NewEvent, SpineError, open_log
+from spine import Actor, Appended, GroupCommit, Log, NewEvent, SpineError, SqlLog, StreamConflict, open_log
 
 
 def open_once(url: str) -> None:
@@ -19,11 +23,15 @@ def open_once(url: str) -> None:
 
 
 def write(url: str, worker: str, appends: str) -> None:
-    """Append to a stream of its own and to a shared one, in turn; print when each append was answered."""
-    with open_log(url) as log:
+    """Append to a stream of its own and to a shared one, in turn; print when all were answered. By chance, something is
+    refused or rolled back in between, and the clock jumps back and forth."""
+    chance = Random(worker)
+    with open_log(url, clock=lambda: int(time.time() * 1e6) + chance.randrange(-(10**10), 10**10)) as log:
         print("ready", flush=True)
         sys.stdin.readline()
         for number in range(int(appends)):
+            if chance.random() < 0.2:
+                _fail(log, chance)
             stream = "run/shared" if number % 2 else f"run/{worker}"
             events = [
                 NewEvent("finding.reported", {"worker": worker, "n": number, "part": part}, actor=Actor.SYSTEM)
@@ -31,6 +39,18 @@ def write(url: str, worker: str, appends: str) -> None:
             ]
             log.append(stream, events)
         print(time.monotonic(), flush=True)
+
+
+def _fail(log: SqlLog, chance: Random) -> None:
+    """Be refused, or give up in the midst of a transaction."""
+    if chance.random() < 0.5:
+        with suppress(StreamConflict):
+            log.append("run/shared", [NewEvent("finding.refused", {}, actor=Actor.SYSTEM)], 10**6)
+        return
+    with suppress(ZeroDivisionError), log.database.write() as cursor:
+        cursor.execute("INSERT INTO streams (stream_id, name) SELECT max(stream_id) + 1, 'run/gone' FROM streams")
+        time.sleep(chance.random() / 500)
+        raise ZeroDivisionError
 
 
 def append_until_killed(url: str, acknowledged: str) -> None:
@@ -41,10 +61,32 @@ def append_until_killed(url: str, acknowledged: str) -> None:
                 NewEvent("finding.reported", {"pid": os.getpid(), "n": number}, actor=Actor.SYSTEM, metadata={"n": n})
                 for n in range(1 + number % 4)
             ]
-            answer = log.append(f"run/{number % 3}", events)
-            file.write(json.dumps([answer.first_position, *(str(event.id) for event in events)]) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+            _note(file, log.append(f"run/{number % 3}", events), events)
+
+
+def group_until_killed(url: str, acknowledged: str) -> None:
+    """The same from eight threads, which share their commits."""
+    noting = threading.Lock()
+
+    def work(log: Log, file: TextIO, thread: int) -> None:
+        for number in count():
+            events = [NewEvent("finding.reported", {"thread": thread, "n": number}, actor=Actor.SYSTEM)]
+            answer = log.append(f"run/{(thread + number) % 5}", events)
+            with noting:
+                _note(file, answer, events)
+
+    with GroupCommit(open_log(url)) as log, Path(acknowledged).open("a") as file:
+        threads = [threading.Thread(target=work, args=(log, file, number), daemon=True) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+def _note(file: TextIO, answer: Appended, events: list[NewEvent]) -> None:
+    file.write(json.dumps([answer.first_position, *(str(event.id) for event in events)]) + "\n")
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def append_until_it_fails(url: str) -> None:
@@ -76,7 +118,8 @@ def hold(url: str, seconds: str) -> None:
 
 
 JOBS: dict[str, Callable[..., None]] = {
-    job.__name__: job for job in (open_once, write, append_until_killed, append_until_it_fails, hold)
+    job.__name__: job
+    for job in (open_once, write, append_until_killed, group_until_killed, append_until_it_fails, hold)
 }
 
 if __name__ == "__main__":
