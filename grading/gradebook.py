@@ -8,13 +8,15 @@ from typing import Final
 import structlog
 from structlog.typing import FilteringBoundLogger
 
-from grading import graders, queries, visibility
+from grading import graders, overrides, queries, visibility
 from grading.errors import NotFound
 from grading.evidence import StreamEvidence
-from grading.explanations import Explanation, explained
+from grading.explanations import Drawn, Explanation, drawn, explained
 from grading.graders import Grader, GraderRef, Registration
 from grading.intake import ImportReport, Watcher, import_paths
 from grading.ladders import GraderIdentity
+from grading.override_rows import left_of
+from grading.overrides import Opinion, Overridden
 from grading.projector import Grades
 from grading.queries import RUNS
 from grading.regrade import (
@@ -139,7 +141,9 @@ class Gradebook:
             events += reference.through_seq
             done += (stream, reference.digest) in said
         ungraded = ungraded_of(self.log.database, chosen, grader.identity, active)
-        return RegradePlan(grader.identity, active.version, len(chosen), events, done, ungraded)
+        standing = self.grades(grader=GraderRef(grader.name, active.version), overridden=True)
+        overridden = sum(len(row.overrides) for row in standing if row.stream in set(chosen))
+        return RegradePlan(grader.identity, active.version, len(chosen), events, done, ungraded, overridden)
 
     def regrade(
         self,
@@ -158,10 +162,12 @@ class Gradebook:
         grader = graders.load(self.log, self._newest(ref))
         before = graders.active(self.log, grader.name).identity
         chosen = self._select((), prefix, True)
+        said = list(self.grades(grader=GraderRef(grader.name, before.version), overridden=True))
         job = Regrade(self.log, grader, before, self.catch_up)
         selection = {"prefix": RUNS if prefix is None else prefix}
         report = job.run(chosen, selection=selection, activate=activate, reason=reason, progress=progress)
         report.moved = list(self.moved(grader.name, before.version, grader.version))
+        report.left = left_of(said, self.grades(grader=grader.ref, overridden=True))
         self._logger.info(
             "runs.regraded", job=report.id, grader=str(grader.ref), complete=report.complete, moved=len(report.moved)
         )
@@ -180,12 +186,15 @@ class Gradebook:
         prefix: str = "",
         stream: str | None = None,
         history: bool = False,
+        overridden: bool = False,
     ) -> Iterator[GradeRow]:
         """The current grades, or all there ever were, of runs that are not hidden. See `grading.queries.grades`."""
         self.catch_up()
         if grader is not None:
             self._require_known(grader)
-        return queries.grades(self.log.database, grader=grader, prefix=prefix, stream=stream, history=history)
+        return queries.grades(
+            self.log.database, grader=grader, prefix=prefix, stream=stream, history=history, overridden=overridden
+        )
 
     def coverage(self, *, prefix: str = "") -> list[Coverage]:
         """How the runs (of a prefix) stand under the active version of every grader: passed, failed, broken, not
@@ -202,6 +211,37 @@ class Gradebook:
             by, name = ("", "NAME") if grader is None else (f" by {grader}", grader)
             raise NotFound(f"{stream} has no grade{by}", f"`gradespine grade {name} {stream}` makes one")
         return [explained(self.log, grade) for grade in found]
+
+    def curves(self, stream: str, *, grader: GraderRef | None = None) -> list[Drawn]:
+        """A run's grade after each of its events: by this grader, whether it has graded the run or not, or by those of
+        the run's current grades. Raises NotFound when there is none, or no such grader."""
+        if grader is not None:
+            require_run(self.log, stream, self.hidden())
+            return [drawn(self.log, stream, grader)]
+        grades = [why.grade for why in self.explain(stream)]
+        refs = [GraderRef(grade.grader, grade.version) if grade.grader else None for grade in grades]
+        return [
+            drawn(self.log, stream, ref)
+            if ref is not None and grade.registered
+            else Drawn(grade.ladder, None, None, "its ladder is not registered, so it cannot be asked again")
+            for grade, ref in zip(grades, refs, strict=True)
+        ]
+
+    def override(
+        self, stream: str, opinion: Opinion, *, grader: GraderRef | None = None, grade_id: str | None = None
+    ) -> Overridden:
+        """Say what a person makes of the grade of a run that the board shows. See `grading.overrides.override`."""
+        require_run(self.log, stream, self.hidden())
+        done = overrides.override(
+            self.log,
+            stream,
+            opinion,
+            current=lambda: list(self.grades(stream=stream)),
+            grader=grader,
+            grade_id=grade_id,
+        )
+        self._logger.info("grade.overridden", stream=stream, grade=done.before.grade_id, by=opinion.by, new=done.new)
+        return done
 
     def hide(self, streams: str | Sequence[str], *, prefix: str | None = None, reason: str) -> Changed:
         """Let runs (by name, and those of a prefix) disappear from every view, never from the log. All or none of them.

@@ -1,24 +1,31 @@
 """The JSON Schema of ladder documents, for editors. What it cannot say (names that are used, what is an RE2 pattern, a
 definition that uses itself) is left to `read_ladder`, which has the last word."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from grading.cleaning import Cleaner
 from grading.kinds.agreement import How
 from grading.kinds.combination import Junction
-from grading.kinds.order import Unit
+from grading.kinds.distance import Clock, Unit
+from grading.kinds.gaps import Edge
 from grading.kinds.presence import Bound
+from grading.kinds.spend import Unset
+from grading.kinds.trajectory import Arguments, Match
 from grading.ladders import Mode
 from grading.operators import TYPE_NAMES, Operator
 from grading.predicates import Quantifier
 from grading.reader.predicates import CLEANED
+from grading.reader.rules import RULES
+from grading.rules.ops import Op, Ours
 from grading.selectors import Pick
 from spine import Actor
 
 _TEXT: Final = {"type": "string"}
 _NAME: Final = {"type": "string", "pattern": r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$"}
 _PATH: Final = {"type": "string", "minLength": 1, "description": 'a.b.0.-1."quoted.key"; . is the value itself'}
+_COUNT: Final = {"type": "integer", "minimum": 1}
+_BARE: Final = (Ours.JSON_VALID, Ours.NOT_JSON_VALID)
 _USE: Final = {"type": "object", "properties": {"use": _TEXT}, "required": ["use"], "additionalProperties": False}
 
 
@@ -65,6 +72,7 @@ def _definitions() -> dict[str, Any]:
         ),
         "take": _any(_PATH, _list(_PATH)),
         "predicate": _any(*_predicates()),
+        "rule": _any(*_rules()),
         "operand": {
             "anyOf": [
                 {"not": {"type": "object", "required": ["$expected"]}},
@@ -78,14 +86,25 @@ def _definitions() -> dict[str, Any]:
 def _kinds() -> dict[str, Any]:
     selector, checks, count = _ref("selector"), _list(_ref("check")), {"type": "integer", "minimum": 0}
     least = {Bound.AT_LEAST: {"type": "integer", "minimum": 1}}
-    units = {Unit.EVENTS: {"type": "integer", "minimum": 1}, Unit.SECONDS: {"type": "number", "minimum": 0}}
+    total, texts = {"type": "number"}, _any(_TEXT, _list(_TEXT))
+    edges = {"type": "array", "items": _words(Edge), "minItems": 1, "uniqueItems": True}
     return {
         "event": selector,
         "absent": selector,
         "count": _any(*(_object({"of": selector, bound: least.get(bound, count)}, f"of {bound}") for bound in Bound)),
         "sequence": _list(selector),
-        "within": _any(
-            *(_object({"first": selector, "then": selector, unit: units[unit]}, f"first then {unit}") for unit in Unit)
+        "within": _any(*_distances({"first": selector, "then": selector}, "first then")),
+        "before": _object({"first": selector, "then": selector}, "first then"),
+        "gap": _any(*_distances({"of": selector, "edges": edges}, "of")),
+        "sum": _any(
+            *(_object({"of": _any(*_selectors({"take": _PATH})), bound: total}, f"of {bound}") for bound in Bound)
+        ),
+        "budget": _object({"scope": texts, "resource": texts, "unset": _words(Unset)}, ""),
+        "reached": _any(
+            *_distances({"check": _ref("check")}, "check"),
+            _object(
+                {"check": _ref("check"), "charged": total, "resource": _TEXT, "scope": _TEXT}, "check charged resource"
+            ),
         ),
         "last": _object({"of": selector, "is": _ref("predicate")}, "of is"),
         "answer": _any(*(_question(operator, {"key": _TEXT}, "key") for operator in Operator)),
@@ -99,9 +118,57 @@ def _kinds() -> dict[str, Any]:
             },
             "want got as",
         ),
+        "judge": _any(
+            _object({"key": _TEXT, "rules": _list(_ref("rule"))}, "key rules"),
+            _object({"of": selector, "path": _PATH, "rules": _list(_ref("rule"))}, "of path rules"),
+        ),
+        "trajectory": _trajectory(),
+        "repeated": _object(
+            {"of": _ref("values"), "at_most": _COUNT, "window": _COUNT},
+            "of at_most",
+        ),
+        "confirmed": _object({"calls": selector, "by": selector}, "calls by"),
         **dict.fromkeys(Junction, checks),
         "at_least": _object({"n": {"type": "integer", "minimum": 1}, "of": checks}, "n of"),
         "use": _TEXT,
+    }
+
+
+def _trajectory() -> dict[str, Any]:
+    call = _object({"tool": {"type": "string", "minLength": 1}, "arguments": {"type": "object"}}, "tool")
+    calls = _any({"type": "array", "items": call}, _object({"expected": _PATH}, "expected"))
+    tools = {"type": "object", "additionalProperties": _words(Arguments), "minProperties": 1}
+    more = {"arguments": _words(Arguments), "tools": tools, "of": _selectors({})[1]}
+    return _object({"calls": calls, "as": _words(Match), **more}, "calls as")
+
+
+def _distances(more: dict[str, Any], required: str) -> list[dict[str, Any]]:
+    """With a distance in each of the units."""
+    events, seconds = {"type": "integer", "minimum": 1}, {"type": "number", "minimum": 0}
+    return [
+        _object({**more, Unit.EVENTS: events}, f"{required} {Unit.EVENTS}"),
+        _object({**more, Unit.SECONDS: seconds, "clock": _words(Clock)}, f"{required} {Unit.SECONDS}"),
+    ]
+
+
+def _rules() -> Iterator[dict[str, Any]]:
+    """Each rule of `judge`, in both its forms."""
+    for op, arg in _args().items():
+        yield _object({op: arg}, op)
+        yield _object({"op": {"const": str(op)}, "arg": arg}, "op" if op in _BARE else "op arg")
+
+
+def _args() -> dict[str, Any]:
+    digits = {"type": "string", "pattern": "^[+-]?[0-9]+$"}
+    call = _any({"type": "string", "minLength": 1}, _selectors({})[1])
+    schema = _any({"type": "object"}, {"type": "boolean"}, _TEXT)
+    return {
+        **dict.fromkeys(RULES, _TEXT),
+        Op.MAX_CHARS: _any({"type": "integer", "minimum": 0}, digits),
+        Op.MIN_CHARS: _any({"type": "integer", "minimum": 1}, digits),
+        **dict.fromkeys((Ours.JSON_SCHEMA, Ours.NOT_JSON_SCHEMA), schema),
+        **dict.fromkeys((Ours.CALLED_TOOL, Ours.NOT_CALLED_TOOL), call),
+        **{op: {"enum": [True, "", None]} for op in _BARE},
     }
 
 

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
-import re2
-
-from grading.budget import Work
+from grading.budget import OutOfBudget, Work
 from grading.cleaning import Clean, cleaned, cleaned_items
+from grading.patterns import BadPattern, Pattern
 from spine.canonical import encode
 
 
@@ -119,19 +118,15 @@ def _is(operand: Any, clean: Clean) -> Question:
 
 
 def _matches(operand: Any, clean: Clean) -> Question:
-    options = re2.Options()
-    options.log_errors = False
     try:
-        pattern = re2.compile(_text(operand), options)
-    except re2.error as error:
-        reason = error.args[0] if error.args else ""
-        said = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        raise WrongType(f"no RE2 pattern: {said}") from None
+        pattern = Pattern(_text(operand), Work())
+    except BadPattern as error:
+        raise WrongType(f"no RE2 pattern: {error.reason}") from None
+    except OutOfBudget:
+        raise WrongType("an RE2 pattern that is too large") from None
 
     def holds(value: Any, work: Work) -> bool:
-        text = cleaned(_text(value), clean, work)
-        work.scan(text)
-        return pattern.search(text) is not None
+        return pattern.found_in(cleaned(_text(value), clean, work), work)
 
     return holds
 

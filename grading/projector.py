@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Table, delete, insert, select, update
 from grading import tables
 from grading.graders import EV_ACTIVATED, EV_REGISTERED
 from grading.grades import EV_BROKEN, EV_SUMMARY
+from grading.override_events import EV_OVERRIDDEN, believed
 from grading.rungs import Block, copy_blocks, read_blocks, reads_alike
 from grading.wholeness import Payload, broken_grade, plain_summary, plain_weights, whole_grade
 from spine import Actor, Log
@@ -35,16 +36,18 @@ class _Grade:
 
 
 class Grades:
-    """Grades, their rungs, the graders with the active version of each, and which streams are hidden.
+    """Grades, their rungs, what people said of them, the graders with the active version of each, and which streams are
+    hidden.
 
-    Believed is what the service itself could have written: whole grades by the system on the stream they are about, and
-    graders on their own stream. Anything else in the log leaves no row. Rungs are looked up from their summary.
+    Believed is what the service itself could have written: whole grades by the system on the stream they are about,
+    overrides by people of grades that stood there before, and graders on their own stream. Anything else in the log
+    leaves no row. Rungs are looked up from their summary.
     """
 
     name = "grades"
-    version = 2
-    types = (EV_SUMMARY, EV_BROKEN, EV_REGISTERED, EV_ACTIVATED, EV_HIDDEN, EV_SHOWN)
-    tables: Sequence[Table] = (tables.grades, tables.rungs, tables.graders, tables.hidden_streams)
+    version = 3
+    types = (EV_SUMMARY, EV_BROKEN, EV_OVERRIDDEN, EV_REGISTERED, EV_ACTIVATED, EV_HIDDEN, EV_SHOWN)
+    tables: Sequence[Table] = (tables.grades, tables.rungs, tables.overrides, tables.graders, tables.hidden_streams)
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -52,17 +55,21 @@ class Grades:
     def apply(self, connection: Connection, tables: Tables, events: Sequence[Brief]) -> None:
         """Take events in order. The first grade of an identity stands, whole."""
         closing: list[Brief] = []
+        overriding: list[Brief] = []
         for event in events:
             if event.schema_version != 1:
                 continue
             if event.type in (EV_HIDDEN, EV_SHOWN):
                 _set_hidden(connection, tables["hidden_streams"], event)
+            elif event.type == EV_OVERRIDDEN:
+                overriding.append(event)
             elif event.actor == _SYSTEM:
                 if event.type in (EV_SUMMARY, EV_BROKEN):
                     closing.append(event)
                 else:
                     _take_grader(connection, tables["graders"], event)
         _insert_grades(connection, tables, self._grades(connection, closing))
+        self._insert_overrides(connection, tables, overriding)
 
     def _grades(self, connection: Connection, closing: Sequence[Brief]) -> dict[str, _Grade]:
         """The grades that these events close, as far as they are believed, by id."""
@@ -73,6 +80,11 @@ class Grades:
             if grade is not None:
                 grades.setdefault(grade.row[0], grade)
         return grades
+
+    def _insert_overrides(self, connection: Connection, tables: Tables, events: Sequence[Brief]) -> None:
+        """Insert the overrides that are believed; the grades they may name have been."""
+        found = (believed(self._log, connection, tables, event) for event in events)
+        insert_rows(connection, tables["overrides"], _without_nul(row for row in found if row is not None))
 
     def _grade(self, event: Brief) -> _Grade | None:
         if event.type == EV_BROKEN:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, RowMapping, text
 
 from grading.graders import GraderRef
 from grading.ladders import GraderIdentity
+from grading.override_rows import any_said, counted_too, with_overrides
 from grading.rows import Coverage, GradeRow, RungRow, Said
 from spine.database import Database
 from spine.reading import after_prefix, check_name
@@ -28,17 +29,19 @@ def grades(
     prefix: str = "",
     stream: str | None = None,
     history: bool = False,
+    overridden: bool = False,
 ) -> Iterator[GradeRow]:
     """The current grades of streams that are not hidden, by stream and grader; with `history` every grade there is, by
-    stream in the order of recording.
+    stream in the order of recording; with `overridden` only those of runs of whose grades people have said anything.
 
     Current is what the active version of a grader said last, or the version that `grader` names; an unregistered
     ladder's grade counts where no registered grader of that name has one. Equal evidence: graded beats broken.
     """
     check_name(prefix, "prefix")
-    where = _Filter(grader, prefix, stream)
+    where = _Filter(grader, prefix, stream, overridden)
     with database.read_transaction() as connection:
-        ids = _ids(connection, where, history)
+        nothing = overridden and not any_said(connection)
+        ids = [] if nothing else _ids(connection, where, history)
     for start in range(0, len(ids), _PAGE):
         page = ids[start : start + _PAGE]
         with database.read_transaction() as connection:
@@ -75,10 +78,12 @@ def coverage(database: Database, *, prefix: str = RUNS) -> list[Coverage]:
             ),
             {"name": None, "version": None, "runs": prefix, "past": after_prefix(prefix)},
         ).all()
-    return [
+    covered = [
         Coverage(name, version, passed, failed, broken, runs - passed - failed - broken)
         for name, version, passed, failed, broken in counted
     ]
+    said = list(grades(database, prefix=prefix, overridden=True))
+    return [counted_too(one, [row for row in said if row.registered and row.grader == one.grader]) for one in covered]
 
 
 def hidden(database: Database) -> dict[str, str]:
@@ -112,6 +117,7 @@ class _Filter:
     grader: GraderRef | None
     prefix: str
     stream: str | None
+    overridden: bool
 
     def sql(self) -> str:
         clauses = ["1 = 1"]
@@ -121,6 +127,8 @@ class _Filter:
                 clauses.append("c.version = :version")
         if self.stream is not None:
             clauses.append("c.stream = :stream")
+        if self.overridden:
+            clauses.append("c.stream IN (SELECT stream FROM overrides)")
         if self.prefix:
             clauses.append("c.stream >= :prefix")
             if after_prefix(self.prefix) is not None:
@@ -211,9 +219,9 @@ def _rows(connection: Connection, ids: Sequence[tuple[str, bool]]) -> Iterator[G
             parameters,
         ).mappings()
     }
-    for id, current in ids:
-        if id in found:  # the board may have been rebuilt since the ids were read
-            yield _grade(found[id], rungs.get(id, ()), current)
+    # The board may have been rebuilt since the ids were read.
+    grades = [_grade(found[id], rungs.get(id, ()), current) for id, current in ids if id in found]
+    yield from with_overrides(connection, grades)
 
 
 def _rung(row: RowMapping) -> RungRow:
@@ -229,7 +237,8 @@ def _rung(row: RowMapping) -> RungRow:
     )
 
 
-_OTHERWISE: Final = {"passed", "where", "registered", "current", "grew", "rungs"}
+_SAID: Final = {"overrides", "pending", "agreed", "overridden"}
+_OTHERWISE: Final = {"passed", "where", "registered", "current", "grew", "rungs"} | _SAID
 _SAME: Final = tuple(name for name in GradeRow.__slots__ if name not in _OTHERWISE)
 
 

@@ -13,6 +13,7 @@ from grading.evidence import StreamEvidence
 from grading.graders import Grader
 from grading.grades import BrokenGrade, record, record_broken
 from grading.ladders import GraderIdentity
+from grading.override_rows import Left
 from grading.rows import GradeRow, Said
 from spine import Actor, Append, Log, NewEvent, SqlLog, StreamConflict
 from spine.database import Database
@@ -29,7 +30,7 @@ Progress = Callable[[int, int], None]
 @dataclass(frozen=True, slots=True)
 class RegradePlan:
     """What a re-grade would do. `done` runs have been graded by this version on the evidence they have now; `ungraded`
-    ones never by the active one, which is another."""
+    ones never by the active one, which is another. `overrides` of people stand on what the active one says of them."""
 
     grader: GraderIdentity
     active: str
@@ -37,6 +38,7 @@ class RegradePlan:
     events: int
     done: int
     ungraded: int
+    overrides: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,8 @@ class GradeReport:
 class RegradeReport:
     """What a re-grade came to. `before` is the version that was active, by which `ungraded` of the runs had no grade;
     `complete`: every run it had graded now has a grade by the new one; `activated`: the board shows the new one since.
+
+    `left` says what becomes of the overrides that stood on the grades before.
     """
 
     id: str
@@ -116,6 +120,7 @@ class RegradeReport:
     activated: bool
     ungraded: int
     moved: list[Move] = field(default_factory=list)
+    left: Left = field(default_factory=Left)
 
 
 def grade_streams(

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from grading.budget import Work
 from grading.calls import CALLED, RETURN_KEYS, RETURNED, Call, Pairing
+from grading.course import Course
 from grading.errors import BrokenCode, CheckBroken
 from grading.operators import equal_key
 from grading.paths import MISSING, Path
@@ -47,6 +48,14 @@ class Context:
     """Supplied answers, which hold instead of those that events give."""
     place: int = 0
     ordinal: int = 0
+    course: Course | None = None
+    """Kept only where a check asks for it."""
+
+    def follow(self) -> Course:
+        """Where the run began and how far it has come, as the events are taken."""
+        if self.course is None:
+            self.course = Course()
+        return self.course
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,7 @@ class Entry:
     seqs: tuple[int, ...]
     ordinal: int
     time: int
+    recorded_at: int
     kept: Any = None
 
 
@@ -207,7 +217,7 @@ class Selection:
             kept = self._considered(thing)
             outcome = None if kept is None else self._entry(thing, place, kept[0])
         except Mismatch as error:
-            where = f"seq {_event(thing).seq}: {error.path}: {error.what}"
+            where = f"seq {event_of(thing).seq}: {error.path}: {error.what}"
             outcome = Unread(place, BrokenCode.WRONG_TYPE, where)
         except PayloadErased as error:
             outcome = _erased(place, error.seq)
@@ -227,10 +237,10 @@ class Selection:
         return (None if self.keep is None else self.keep(thing, work),)
 
     def _entry(self, thing: Thing, place: int, kept: Any) -> Entry:
-        event = _event(thing)
+        event = event_of(thing)
         ordinal = thing.ordinal if isinstance(thing, Call) else self.context.ordinal
         seqs = thing.seqs if isinstance(thing, Call) else (event.seq,)
-        return Entry(place, event.seq, seqs, ordinal, event.row.time, kept)
+        return Entry(place, event.seq, seqs, ordinal, event.row.time, event.row.recorded_at, kept)
 
     def _is_newest(self, key: object, place: int) -> bool:
         """Whether this is the newest of its key, which then forgets the one before. An event without the path, or
@@ -272,7 +282,8 @@ def readable(outcome: Outcome) -> Entry:
     return outcome
 
 
-def _event(thing: Thing) -> Event:
+def event_of(thing: Thing) -> Event:
+    """The event that it is named after: of a call, the `tool.called` where there is one."""
     return thing.event if isinstance(thing, Call) else thing
 
 

@@ -1,4 +1,5 @@
-"""The tables of the projector: grades, their rungs, the graders, and the streams that are hidden from views.
+"""The tables of the projector: grades, their rungs, what people said of them, the graders, and the streams that are
+hidden from views.
 
 All of it is derived from the log and can be rebuilt from it at any time.
 """
@@ -59,6 +60,25 @@ rungs = Table(
     Column("cited", Whole, nullable=False),
 )
 """The rungs of graded grades; `citations` is a JSON list of seqs."""
+
+overrides = Table(
+    "overrides",
+    metadata,
+    Column("position", Whole, primary_key=True, autoincrement=False),
+    Column("stream", Name, nullable=False),
+    Column("seq", Whole, nullable=False),
+    Column("recorded_at", Whole, nullable=False),
+    Column("grade_id", Text, nullable=False),
+    Column("index", Whole),
+    Column("milestone", Text),
+    Column("passed", Boolean),
+    Column("principal", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("pass_at", Float(53)),
+    Index(None, "stream"),
+)
+"""One row an override: what a person said of a rung, or (without index and milestone) of a verdict. `passed` is NULL
+where it takes back what was said before."""
 
 graders = Table(
     "graders",

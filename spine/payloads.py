@@ -1,8 +1,8 @@
 """The payload models of the known event types, schema version 1: what readers rely on. A payload may hold more."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Uuid = Annotated[str, Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
@@ -257,13 +257,27 @@ class GradeBroken(Payload):
 
 
 class GradeOverridden(Payload):
-    """A person sees a rung otherwise. `index` says which: the rungs of a Python ladder may share a name."""
+    """A person sees a rung of a grade otherwise, or its whole verdict: then `milestone` and `index` are null.
+
+    `index` says which rung: those of a Python ladder may share a name. `passed` null takes back what was said of it
+    before. `by` is the event's principal. `pass_at` is the score that the ladder asks for, 0 for none, null where that
+    was not known.
+    """
 
     grade_id: Uuid
-    index: Index
-    milestone: str
-    passed: bool
-    reason: str
+    grader: GraderIdentity | None
+    milestone: str | None
+    index: Index | None
+    passed: bool | None
+    by: Annotated[str, Field(min_length=1, max_length=256)]
+    reason: Annotated[str, Field(min_length=1, max_length=4000)]
+    pass_at: Annotated[float, Field(ge=0, le=1)] | None = None
+
+    @model_validator(mode="after")
+    def _names_a_rung_or_none(self) -> Self:
+        if (self.milestone is None) != (self.index is None):
+            raise ValueError("milestone and index go together")
+        return self
 
 
 class RegradeStarted(Payload):

@@ -9,7 +9,7 @@ from spine.database import Database
 from spine.errors import LogUnavailable, SchemaOutdated
 from spine.postgres import PostgresDatabase
 
-HEAD: Final = "0003"
+HEAD: Final = "0004"
 """The newest revision in `migrations/versions` (a test compares): known here so that opening need not load Alembic."""
 
 

@@ -119,16 +119,18 @@ def check(
     what: Annotated[
         str | None, typer.Argument(metavar="WHAT", help="FILE (- is stdin), example:NAME or module:attribute.")
     ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say in plain words what it asks of a run.")] = False,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of ladder documents.")] = False,
 ) -> None:
     """Say whether a ladder document is right, without a log.
 
-    An error names file, line and path; exit code 2. Event types and fields that are not known are allowed, and noted on
-    stderr: exit code 0.
+    Lists its milestones and the types of events that it reads. An error names file, line and path; exit code 2. Event
+    types and fields that are not known are allowed, and noted on stderr: exit code 0.
 
     \b
     Examples:
       gradespine grader check ladders/deploy.yaml
+      gradespine grader check ladders/deploy.yaml --explain
       gradespine grader check --schema > ladder.schema.json
     """
     from grading.cli.output import Output
@@ -146,6 +148,16 @@ def check(
     ladder = grader.ladder
     out.line(f"{grader.ref} is right: {plural(len(ladder.milestones), 'milestone')}, {ladder.mode}")
     _milestones(ladder)
+    if grader.document is None:
+        if explain:
+            raise Usage("only a document can be explained; a ladder in Python says what it asks in its source", context)
+        return
+    from grading.spec import event_types, explain_document
+
+    out.line(f"reads {', '.join(event_types(ladder, grader.document)) or 'no events'}", hanging=6)
+    if explain:
+        out.line()
+        out.line(explain_document(grader.document))
 
 
 def activate(

@@ -117,11 +117,13 @@ def grades(
     history: Annotated[bool, typer.Option("--history", help="Every grade ever given, in the order given.")] = False,
     json: Annotated[bool, typer.Option("--json", help="A JSON list, one object a grade, with its rungs.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Comma-separated, a line a grade, without rungs.")] = False,
+    pending: Annotated[bool, typer.Option("--pending", help="Only where an override is pending review.")] = False,
 ) -> None:
     """Show the board: the current grade of every run.
 
     And how many passed, failed, are broken (could not be graded) or not graded. Current is what the active version of a
-    grader says; --grader NAME@V asks another version. A run that got more evidence since is marked.
+    grader says; --grader NAME@V asks another version. A run that got more evidence since is marked. What people said of
+    grades (`gradespine override`) stands beside them.
 
     \b
     Examples:
@@ -136,13 +138,15 @@ def grades(
         raise Usage("either --json or --csv", context)
     out = Output()
     with session(context).gradebook() as gradebook:
-        rows = gradebook.grades(grader=None if grader is None else _ref(grader), prefix=prefix, history=history)
+        ref = None if grader is None else _ref(grader)
+        rows = gradebook.grades(grader=ref, prefix=prefix, history=history, overridden=pending)
+        rows = (row for row in rows if row.pending) if pending else rows
         if json:
             out.json_list(row.to_json() for row in rows)
         elif as_csv:
             _csv(out, rows)
         else:
-            _board_table(out, gradebook, list(rows), grader, prefix, history)
+            _board_table(out, gradebook, list(rows), grader, prefix, history, pending)
         if prefix:
             render.hidden(out, gradebook.hidden(prefix), prefix)
 
@@ -151,30 +155,59 @@ def explain(
     context: typer.Context,
     stream: Annotated[str, typer.Argument(metavar="STREAM", help="Its name, as `streams` has it.")],
     grader: ByGrader = None,
+    curve: Annotated[bool, typer.Option("--curve", help="The score after each event, what earned each rung.")] = False,
+    every: Annotated[bool, typer.Option("--every", help="With --curve: also events that changed nothing.")] = False,
     json: Annotated[bool, typer.Option("--json", help="A JSON list of grades with their rungs and citations.")] = False,
 ) -> None:
     """Show why a run has the grade it has.
 
-    Each rung, passed or not, with the events that decided it.
+    Each rung, passed or not, with the events that decided it. With --curve, how it came about: the grade after each
+    event, the event that earned each rung or lost it again, and the first that violated each limit; by the active
+    version of each grader that graded the run, or by --grader, on the evidence there is now.
 
     \b
     Examples:
       gradespine explain run/demo/code-dates/2
       gradespine explain run/demo/code-dates/2 --grader safe-change@1
+      gradespine explain run/demo/code-dates/2 --curve
     """
     from grading.cli import render
     from grading.cli.output import Output, styled
 
+    if every and not curve:
+        raise Usage("--every goes with --curve", context)
     out = Output()
     with session(context).gradebook() as gradebook:
+        if curve:
+            _tell_curves(out, gradebook, stream, grader, every, json)
+            return
         found = gradebook.explain(stream, grader=None if grader is None else _ref(grader))
         if json:
             out.json_list(why.grade.to_json() for why in found)
             return
         out.line(styled(stream, "bold"))
+        render.started(out, found)
         for why in found:
             render.explanation(out, why, gradebook)
         out.hint(f"the whole run: `gradespine show {stream}`")
+
+
+def _tell_curves(
+    out: "Output", gradebook: "Gradebook", stream: str, grader: str | None, every: bool, json: bool
+) -> None:
+    from grading.cli import curve, curve_json
+    from grading.cli.output import styled
+
+    found = gradebook.curves(stream, grader=None if grader is None else _ref(grader))
+    if json:
+        out.json_list(curve_json.to_json(stream, drawn, every=every) for drawn in found)
+    else:
+        out.line(styled(stream, "bold"))
+        for drawn in found:
+            curve.curve(out, drawn, every=every)
+        out.hint(f"the events that decided each rung: `gradespine explain {stream}`")
+    if any(drawn.curve is None or drawn.curve.points[-1].cause is not None for drawn in found):
+        raise typer.Exit(NOT_CHECKED)
 
 
 def _tell_regrade(out: "Output", gradebook: "Gradebook", report: "RegradeReport") -> None:
@@ -186,6 +219,7 @@ def _tell_regrade(out: "Output", gradebook: "Gradebook", report: "RegradeReport"
         out.line(f"from {grader.name}@{report.before}: {render.moved_counts(report.moved)}", hanging=2)
         render.moves(out, report.moved, gradebook, limit=_SHOWN_MOVES)
     _tell_ungraded(out, report.ungraded, report.graded.runs, f"{grader.name}@{report.before}")
+    _tell_overrides(out, report)
     out.line(_standing(report))
     render.broken(out, report.graded)
 
@@ -197,6 +231,9 @@ def _tell_plan(out: "Output", gradebook: "Gradebook", name: str, prefix: str | N
     grader = f"{plan.grader.name}@{plan.grader.version}"
     out.line(f"{grader}: {plural(plan.runs, 'run')}, {plural(plan.events, 'event')}; {plan.done:,} runs graded already")
     _tell_ungraded(out, plan.ungraded, plan.runs, f"{plan.grader.name}@{plan.active}")
+    if plan.overrides:
+        stand = f"{plural(plan.overrides, 'override')} {'stands' if plan.overrides == 1 else 'stand'} on these runs"
+        out.line(f"{stand}: pending review where the new grade says otherwise")
     out.line(f"active is {plan.grader.name}@{plan.active}; nothing was written")
 
 
@@ -205,6 +242,19 @@ def _tell_ungraded(out: "Output", ungraded: int, runs: int, before: str) -> None
     if ungraded:
         out.line(f"{ungraded:,} of the {runs:,} runs had no grade by {before}")
         out.remark("if the ladder is not for those, choose the runs with --prefix P")
+
+
+def _tell_overrides(out: "Output", report: "RegradeReport") -> None:
+    """What becomes of what people said of the grades before: it does not pass over to new ones by itself."""
+    from grading.cli.text import plural
+
+    left = report.left
+    if left.pending or left.agreed:
+        stood = plural(left.pending + left.agreed, "override")
+        under = f"under {report.graded.grader.name}@{report.graded.grader.version}"
+        out.line(f"{stood} of grades before: {left.pending:,} pending review {under}, {left.agreed:,} as it says too")
+    if left.pending and report.activated:
+        out.hint("which: `gradespine grades --pending`")
 
 
 def _standing(report: "RegradeReport") -> str:
@@ -219,9 +269,15 @@ def _standing(report: "RegradeReport") -> str:
 
 
 def _board_table(
-    out: "Output", gradebook: "Gradebook", rows: list["GradeRow"], grader: str | None, prefix: str, history: bool
+    out: "Output",
+    gradebook: "Gradebook",
+    rows: list["GradeRow"],
+    grader: str | None,
+    prefix: str,
+    history: bool,
+    pending: bool,
 ) -> None:
-    from grading.cli import render
+    from grading.cli import opinions, render
     from grading.cli.text import plural
 
     if not rows and prefix and gradebook.hidden(prefix):
@@ -229,10 +285,12 @@ def _board_table(
     if rows:
         out.table(*render.grade_rows(rows, history=history))
         out.line()
+    elif pending:
+        out.remark("no override is pending review")
     else:
         out.remark(f"no grades{' under ' if prefix else ''}{prefix}: `gradespine grade NAME --all` makes some")
-    if history or (grader is not None and "@" in grader):
-        out.line(f"{plural(len(rows), 'grade')}: {render.tally(*_counts(rows))}")
+    if history or pending or (grader is not None and "@" in grader):
+        out.line(f"{plural(len(rows), 'grade')}: {render.tally(*_counts(rows))}{opinions.counted(rows)}")
         return
     shown = {row.grader for row in rows}
     covered = gradebook.coverage(prefix=prefix)
@@ -247,7 +305,7 @@ def _counts(rows: list["GradeRow"]) -> tuple[int, int, int]:
 def _csv(out: "Output", rows: Iterator["GradeRow"]) -> None:
     columns: list[str] | None = None
     for row in rows:
-        fields: dict[str, Any] = {key: value for key, value in row.to_json().items() if key != "rungs"}
+        fields: dict[str, Any] = row.to_line()
         line = io.StringIO()
         writer = csv.writer(line)
         if columns is None:

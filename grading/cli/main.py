@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from grading.cli import database, demo, followers, graders, grades, hiding, log, recordings
+from grading.cli import database, demo, followers, graders, grades, hiding, judge, log, overrides, recordings
 from grading.cli.failures import Commands
 from grading.cli.session import Session
 
@@ -82,8 +82,10 @@ def _app() -> typer.Typer:
     made.command("grade")(grades.grade)
     made.command("grades")(grades.grades)
     made.command("explain")(grades.explain)
+    made.command("override")(overrides.override)
     made.command("regrade")(grades.regrade)
     made.command("rebuild")(grades.rebuild)
+    made.command("judge")(judge.judge)
     made.add_typer(_log(), name="log", help="The whole log as a file, and back: export, import.")
     made.add_typer(_database(), name="db", help="The database of the log: upgrade, current, check, backup.")
     made.add_typer(_followers(), name="followers", help="Who follows the log: list, reset, unpark.")

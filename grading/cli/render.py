@@ -1,11 +1,13 @@
 """How events, grades and moves look to a person."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from textwrap import wrap
 from typing import Any, Final, TypeAlias
 
 from rich.text import Text
 
+from grading.cli import opinions
 from grading.cli.output import Column, Output, joined, styled
 from grading.cli.reference import departures, named, reference
 from grading.cli.text import clipped, compact, plural
@@ -17,6 +19,7 @@ from spine import Event
 
 _TELLING: Final = 240
 _SHORT: Final = 100
+_FOLDED: Final = 100
 _EVENTS: Final = 8  # of a rung's citations, so many are shown
 
 _STYLES: Final = {"passed": "green", "failed": "red", "broken": "magenta"}
@@ -66,6 +69,7 @@ def grade_rows(rows: Sequence[GradeRow], *, history: bool) -> tuple[list[Column]
         Column("verdict"),
         Column("score", right=True),
         Column("rungs", right=True),
+        Column("overridden", optional=True),
         *([Column("current"), Column("recorded")] if history else []),
         Column("note", wide=True, optional=True),
     ]
@@ -73,7 +77,8 @@ def grade_rows(rows: Sequence[GradeRow], *, history: bool) -> tuple[list[Column]
     for row in rows:
         rungs = "-" if row.reached is None else f"{row.reached}/{len(row.rungs)}"
         current = ["yes" if row.current else "", f"{row.recorded:%Y-%m-%d %H:%M:%SZ}"] if history else []
-        cells.append([row.stream, grader_of(row), shown(row.verdict), score(row.score), rungs, *current, note(row)])
+        graded: list[str | Text] = [shown(row.verdict), score(row.score), rungs, opinions.overridden_cell(row)]
+        cells.append([row.stream, grader_of(row), *graded, *current, note(row)])
     return columns, cells
 
 
@@ -84,12 +89,13 @@ def grader_of(row: GradeRow) -> str:
 
 
 def note(row: GradeRow) -> str:
-    """What else to know of a grade: why it is broken, or that the run has grown since."""
+    """What else to know of a grade: why it is broken, that the run has grown since, that people are to look again."""
     notes = [row.code] if row.code else []
     if row.through_seq is None:
         notes.append("supplied evidence")
     if row.grew:
         notes.append("grew since")
+    notes += opinions.pending_note(row)
     return ", ".join(notes)
 
 
@@ -131,6 +137,9 @@ def coverage(out: Output, found: Sequence[Coverage]) -> None:
     for one in found:
         counts = tally(one.passed, one.failed, one.broken, one.not_graded)
         out.line(f"{one.grader}@{one.version}: {plural(one.runs, 'run')}: {counts}", hanging=2)
+        with_overrides = opinions.coverage_line(one)
+        if with_overrides is not None:
+            out.line(with_overrides, indent=2, hanging=2)
 
 
 def explanation(out: Output, why: Explanation, gradebook: Gradebook) -> None:
@@ -141,23 +150,59 @@ def explanation(out: Output, why: Explanation, gradebook: Gradebook) -> None:
     if grade.status == "broken":
         out.line(joined(head, shown("broken"), f", it cannot be graded, {through}"), hanging=2)
         out.line(f"{grade.milestone}: {grade.code}: {grade.where}", indent=2, hanging=2)
+        asked = why.asked.rungs.get(grade.milestone or "")
+        if asked is not None:
+            _asks(out, asked, indent=4)
         seq = _seq_of(grade.where or "")
         events(out, gradebook.events(grade.stream, after=seq - 1, until=seq) if seq else [], indent=4)
+        opinions.about_grade(out, grade)
         return
     points = f"score {score(grade.score)} ({grade.attained:g} of {grade.total:g})"
     rungs = f"{grade.reached} of {plural(len(grade.rungs), 'rung')} passed"
     out.line(joined(head, shown(grade.verdict), f", {points}, {rungs}, {through}"), hanging=2)
+    for reason in _also_needed(why):
+        out.line(reason, indent=2, hanging=2)
+    opinions.about_grade(out, grade)
     expected = reference(gradebook, grade)
-    for explained in why.rungs:
+    for index, explained in enumerate(why.rungs):
         out.line()
-        _rung(out, explained, expected)
+        _rung(out, explained, expected, why.asked.rungs.get(explained.rung.name))
+        opinions.about_rung(out, grade, index)
+    if why.asked.meanings:
+        out.line()
+    for name, meaning in why.asked.meanings.items():
+        out.line(f"“{name}” means that {meaning}", indent=2, hanging=2, style="dim")
 
 
-def _rung(out: Output, explained: ExplainedRung, expected: Event | None) -> None:
+def _also_needed(why: Explanation) -> Iterator[str]:
+    """What a run that was graded and has not passed would also need: rungs, a score, or both."""
+    grade = why.grade
+    if grade.passed or not grade.rungs:
+        return
+    missing = [explained.rung.name for explained in why.rungs if explained.rung.required and not explained.rung.passed]
+    if missing:
+        yield f"to pass, it also needs: {', '.join(missing)}"
+    needed = why.asked.pass_at
+    if needed is not None and (grade.score or 0.0) < needed:
+        yield f"to pass, it needs a score of {needed:g}"
+
+
+def started(out: Output, found: Sequence[Explanation]) -> None:
+    """Whose run it is, and of what."""
+    event = next((why.started for why in found if why.started is not None), None)
+    if event is not None:
+        out.line(telling(event), indent=2, hanging=2, style="dim")
+
+
+def _rung(out: Output, explained: ExplainedRung, expected: Event | None, asked: str | None) -> None:
     rung = explained.rung
     word = _word(rung)
     worth = f"weight {rung.weight:g}{'' if rung.required else ', not required'}"
     out.line(joined(shown(word), styled(f"  {rung.name}", "bold"), styled(f"  ({worth})", "dim")), indent=2, hanging=8)
+    if asked is not None:
+        _asks(out, asked, indent=10)
+    if not rung.reached:
+        out.line("behind the first rung that failed, this ladder looks no further", indent=10, hanging=2)
     if rung.detail and rung.reached:
         out.line(rung.detail, indent=10)
         for wanted in named(rung.detail, expected):
@@ -167,6 +212,13 @@ def _rung(out: Output, explained: ExplainedRung, expected: Event | None) -> None
     events(out, explained.events[:_EVENTS], indent=10)
     if rung.cited > _EVENTS:
         out.line(f"… and {rung.cited - _EVENTS:,} more events", indent=10, style="dim")
+
+
+def _asks(out: Output, asked: str, *, indent: int) -> None:
+    """What a rung asks, for a person: folded also where there is no terminal to fold it."""
+    lines = [asked] if out.terminal else wrap(asked, _FOLDED, break_long_words=False, break_on_hyphens=False)
+    for number, line in enumerate(lines):
+        out.line(f"{'      ' if number else 'asks: '}{line}", indent=indent, hanging=6, style="dim")
 
 
 def moves(out: Output, moved: Sequence[Move], gradebook: Gradebook, *, limit: int | None = None) -> None:
@@ -259,6 +311,13 @@ def _summary(payload: _Payload) -> str:
     return f"{_by(payload)}: {verdict(payload['passed'])}, score {score(payload['score'])}"
 
 
+def _overridden(payload: _Payload) -> str:
+    """`ada: tests_pass: passed: flaky`, without a milestone `ada: passed: …`."""
+    what = "withdrawn" if payload["passed"] is None else verdict(payload["passed"])
+    parts = (payload["by"], payload["milestone"], what, payload["reason"])
+    return ": ".join(part for part in parts if part is not None)
+
+
 def _by(payload: _Payload) -> str:
     grader = payload.get("grader")
     return str(payload["ladder"]) if grader is None else f"{grader['name']}@{grader['version']}"
@@ -281,5 +340,6 @@ _TELL: Final[Mapping[str, Callable[[_Payload], str]]] = {
     "grade.milestone": lambda payload: f"{payload['name']}: {verdict(payload['passed'])}",
     "grade.summary": _summary,
     "grade.broken": lambda payload: f"{_by(payload)}: {payload['milestone']}: {payload['code']}: {payload['where']}",
+    "grade.overridden": _overridden,
     "stream.hidden": lambda payload: str(payload["reason"]),
 }

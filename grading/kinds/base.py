@@ -14,9 +14,15 @@ more event could do, for an untrusted writer must be able neither to satisfy a c
 - Which `tool.returned` answers which `call` can be in doubt only where an id was used twice, or returned without a
   call: what looks for something then sees no answer, what guards a limit sees every possible one.
 - `want` of a `compare` is a reference: believed events only, wherever it stands.
+- `sum` is like `count`. In a limit, an amount below zero counts only by whom is believed, and never by the agent.
+- `budget` is a limit: charges are everyone's, limits only the system's and humans'.
+- `before` guards: every `then` of the believed and of everyone's needs a `first` that is believed.
+- `gap` looks for something that keeps coming: believed events only, and everyone's stretch the way between them.
+- `reached` has the demands of the check in it; what it measures (events, time, charges) is everyone's. In `none_of`, no
+  agent's event may end it: then the charges are the believed ones, and events are refused as a measure.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Protocol, TypeAlias
@@ -68,23 +74,37 @@ class Leaf(Protocol):
 
 def start(leaf: Leaf, context: Context, *, negated: bool) -> Running:
     """The leaf under way, over the events it is to see. `negated`: it stands in an odd number of `none_of`."""
-    try:
+
+    def begin() -> Running:
         views = [leaf.begin(context, view) for view in _views(leaf, negated=negated)]
+        return views[0] if len(views) == 1 else Twice(views, negated=negated)
+
+    return begun(begin)
+
+
+def begun(begin: Callable[[], Running]) -> Running:
+    """What this begins; where it cannot, for a reference that is missing, a check that says so when it is asked."""
+    try:
+        return begin()
     except CheckBroken as error:
         return Broken(error)
-    return views[0] if len(views) == 1 else Twice(views, negated=negated)
 
 
 def _views(leaf: Leaf, *, negated: bool) -> list[View]:
     if leaf.demand is (Demand.LIMIT if negated else Demand.PRESENCE):
         return [View.BELIEVED]
-    pairs = any(selector.tools is not None for selector in leaf.selectors)
+    return limiting_views(leaf.selectors, both=leaf.demand is Demand.BOTH)
+
+
+def limiting_views(selectors: Sequence[Selector], *, both: bool = False) -> list[View]:
+    """The views that a check has to hold in which these could violate; `both`: also by what they do not select."""
+    pairs = any(selector.tools is not None for selector in selectors)
     if pairs:
         return [View.BELIEVED, View.EVERYONE]  # which return answers which call is seen differently, whoever is trusted
-    if all(selector.trust is not None for selector in leaf.selectors):
+    if all(selector.trust is not None for selector in selectors):
         return [View.BELIEVED]
-    grows = all(selector.latest_by is None and selector.pick is None for selector in leaf.selectors)
-    if grows and leaf.demand is not Demand.BOTH:
+    grows = all(selector.latest_by is None and selector.pick is None for selector in selectors)
+    if grows and not both:
         return [View.EVERYONE]  # holds all that the believed events hold: looking at those too would find no more
     return [View.BELIEVED, View.EVERYONE]
 

@@ -1,6 +1,6 @@
-"""all_of, any_of, none_of, at_least: checks made of checks; and the whole check that a rung of a document holds."""
+"""all_of, any_of, none_of, at_least, reached: checks made of checks; and the whole check of a rung."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, Final, TypeAlias
@@ -10,9 +10,15 @@ from grading.checks import Reducer, Verdict, run_over
 from grading.errors import BrokenCode, CheckBroken
 from grading.evidence import Evidence
 from grading.kinds.agreement import CompareCheck
-from grading.kinds.base import Running, cited, settle, start
-from grading.kinds.order import SequenceCheck, WithinCheck
+from grading.kinds.base import Running, begun, cited, settle, start
+from grading.kinds.gaps import GapCheck
+from grading.kinds.judged import JudgedCheck
+from grading.kinds.order import BeforeCheck, SequenceCheck, WithinCheck
 from grading.kinds.presence import AbsentCheck, AnswerCheck, CountCheck, EventCheck, LastCheck
+from grading.kinds.reached import Measure, ReachedRunning, lasting
+from grading.kinds.repetition import ConfirmedCheck, RepeatedCheck
+from grading.kinds.spend import BudgetCheck, SumCheck
+from grading.kinds.trajectory import TrajectoryCheck
 from grading.selectors import Context
 from grading.trust import NAMED_ONLY
 from spine import Event
@@ -43,10 +49,31 @@ class AtLeast:
     of: tuple["Node", ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ReachedCheck:
+    """Passes when the check had passed at some point before `within` was over, whatever came after."""
+
+    of: "Node"
+    within: Measure
+
+
 Leaf: TypeAlias = (
-    EventCheck | AbsentCheck | CountCheck | LastCheck | AnswerCheck | SequenceCheck | WithinCheck | CompareCheck
+    EventCheck
+    | AbsentCheck
+    | CountCheck
+    | LastCheck
+    | AnswerCheck
+    | SequenceCheck
+    | WithinCheck
+    | CompareCheck
+    | GapCheck
+    | SumCheck
+    | BudgetCheck
+    | JudgedCheck
+    | TrajectoryCheck
+    | RepeatedCheck
 )
-Node: TypeAlias = Leaf | Combination | AtLeast
+Node: TypeAlias = Leaf | BeforeCheck | ConfirmedCheck | Combination | AtLeast | ReachedCheck
 Judge: TypeAlias = Callable[[Sequence[Running], Work], Verdict]
 
 
@@ -82,6 +109,8 @@ class DocumentReducer:
         self._context.place += 1
         if type not in NAMED_ONLY:
             self._context.ordinal += 1
+            if self._context.course is not None:
+                self._context.course.take(event, self._context.ordinal)
         if type not in self._types or self._root is None or self._spent:
             return
         try:
@@ -105,8 +134,37 @@ def _begin(node: Node, context: Context, *, negated: bool) -> Running:
             return Joined([_begin(part, context, negated=inside) for part in of], _JUDGES[junction])
         case AtLeast(count, of):
             return Joined([_begin(part, context, negated=negated) for part in of], _at_least(count))
+        case ReachedCheck(of, within):
+            inner = _begin(of, context, negated=negated)
+            leaves = list(_leaves(of))
+            return ReachedRunning(inner, within, context, leaves=leaves, lasting=_lasting(of), negated=negated)
+        case BeforeCheck() | ConfirmedCheck():
+            return begun(lambda: node.begin(context, negated=negated))
         case _:
             return start(node, context, negated=negated)
+
+
+def _leaves(node: Node) -> Iterator[Node]:
+    """The checks in it that are not made of others."""
+    match node:
+        case Combination(_, of) | AtLeast(_, of):
+            for part in of:
+                yield from _leaves(part)
+        case ReachedCheck(of, _):
+            yield from _leaves(of)
+        case _:
+            yield node
+
+
+def _lasting(node: Node) -> bool:
+    """Whether it stays passed once it has. One of several may not: what is asked before it may come to be broken."""
+    match node:
+        case Combination(Junction.ALL_OF, of):
+            return all(map(_lasting, of))
+        case ReachedCheck():
+            return True
+        case _:
+            return lasting(node)
 
 
 class Joined:

@@ -1,15 +1,14 @@
-"""sequence and within: things that happen one after the other."""
+"""sequence, within and before: things that happen one after the other."""
 
 from bisect import bisect_left, insort
 from dataclasses import dataclass
-from enum import StrEnum
 
 from grading.budget import Work
 from grading.checks import Verdict
-from grading.kinds.base import Demand, Running, seqs_of
-from grading.selectors import Context, Entry, Selection, Selector, View, readable
+from grading.kinds.base import Demand, Running, Twice, at, limiting_views, seqs_of
+from grading.kinds.distance import Distance
+from grading.selectors import Context, Entry, Selection, Selector, Unread, View, readable
 from spine import Event
-from spine.canonical import MAX_INTEGER
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +58,14 @@ def _after(selection: Selection, place: int) -> Entry | None:
     return None
 
 
-class Unit(StrEnum):
-    EVENTS = "events"
-    """Places among the events of evidence: the next event is 1 away."""
-    SECONDS = "seconds"
-    """By the producers' `time`."""
-
-
 @dataclass(frozen=True, slots=True)
 class WithinCheck:
     """Passes when some `first` has a `then` after it, no further away than the limit. Everyone's events are counted, so
-    an agent can stretch a distance in events by doing more; one in seconds it cannot."""
+    an agent can stretch a distance in events by doing more; one in seconds by `recorded_at` it cannot."""
 
     first: Selector
     then: Selector
-    unit: Unit
-    limit: float
+    distance: Distance
 
     @property
     def demand(self) -> Demand:
@@ -101,14 +92,14 @@ class WithinRunning:
 
     def result(self, work: Work) -> Verdict:
         check = self._check
-        limit = f"within {check.limit:g} {check.unit}"
         pair = self._pair()
         if pair is None:
-            return Verdict(False, f"no {check.then} {limit} of {check.first}")
-        return Verdict(True, f"seq {pair[0].seq}, then {pair[1].seq} {limit}", seqs_of(pair))
+            return Verdict(False, f"no {check.then} within {check.distance} of {check.first}")
+        return Verdict(True, f"seq {pair[0].seq}, then {pair[1].seq} within {check.distance}", seqs_of(pair))
 
     def _pair(self) -> tuple[Entry, Entry] | None:
         """The earliest `then` that is near enough, with the nearest `first` before it."""
+        point, reach = self._check.distance.point, self._check.distance.reach
         firsts = self._first.outcomes()
         known: list[tuple[float, int, Entry]] = []
         at = 0
@@ -116,20 +107,72 @@ class WithinRunning:
             then = readable(outcome)
             while at < len(firsts) and firsts[at].place < then.place:
                 first = readable(firsts[at])
-                insort(known, (self._point(first), first.place, first))
+                insort(known, (point(first), first.place, first))
                 at += 1
             # From here on back, the nearest is the last one that is not later by the clock.
-            nearest = bisect_left(known, (self._point(then), then.place)) - 1
-            if nearest >= 0 and self._point(then) - known[nearest][0] <= self._limit:
+            nearest = bisect_left(known, (point(then), then.place)) - 1
+            if nearest >= 0 and point(then) - known[nearest][0] <= reach:
                 return known[nearest][2], then
         return None
 
-    def _point(self, entry: Entry) -> int:
-        return entry.ordinal if self._check.unit is Unit.EVENTS else entry.time
+
+@dataclass(frozen=True, slots=True)
+class BeforeCheck:
+    """Passes when every `then` has a `first` before it. One `first` is enough for all that follows, so this says: the
+    first `first` stands before the first `then`. A run without a `then` passes.
+
+    Whatever could be a `then` is guarded, whoever wrote it, and only a believed `first` guards it.
+    """
+
+    first: Selector
+    then: Selector
 
     @property
-    def _limit(self) -> float:
-        if self._check.unit is Unit.EVENTS:
-            return self._check.limit
-        microseconds = self._check.limit * 1_000_000
-        return microseconds if microseconds > MAX_INTEGER else round(microseconds)
+    def demand(self) -> Demand:
+        return Demand.LIMIT
+
+    @property
+    def selectors(self) -> tuple[Selector, ...]:
+        return (self.first, self.then)
+
+    def begin(self, context: Context, *, negated: bool) -> Running:
+        """The check under way. In an odd number of `none_of` it looks for a believed `then` without any `first`.
+        Raises CheckBroken where the reference it needs is missing."""
+        views = limiting_views([self.first] if negated else [self.then])
+        runs: list[Running] = [
+            BeforeRunning(
+                Selection(self.first, context, view if negated else View.BELIEVED),
+                Selection(self.then, context, View.BELIEVED if negated else view),
+            )
+            for view in views
+        ]
+        return runs[0] if len(runs) == 1 else Twice(runs, negated=negated)
+
+
+class BeforeRunning:
+    def __init__(self, first: Selection, then: Selection) -> None:
+        self._first = first
+        self._then = then
+        self.types = first.types | then.types
+
+    def step(self, event: Event) -> None:
+        self._first.step(event)
+        self._then.step(event)
+
+    def result(self, work: Work) -> Verdict:
+        firsts = self._first.outcomes()
+        guard = next((first for first in firsts if isinstance(first, Entry)), None)
+        blind = next((first for first in firsts if isinstance(first, Unread)), None)
+        bare = [then for then in self._then.outcomes() if guard is None or then.place <= guard.place]
+        certain = [then for then in bare if isinstance(then, Entry) and (blind is None or then.place <= blind.place)]
+        if certain:
+            return Verdict(
+                False, f"no {self._first.selector} before {self._then.selector} {at(certain)}", seqs_of(certain)
+            )
+        if bare:
+            unread = next((outcome for outcome in bare if isinstance(outcome, Unread)), blind)
+            assert unread is not None
+            raise unread.error()
+        if guard is None:
+            return Verdict(True, f"no {self._then.selector}")
+        return Verdict(True, f"{self._first.selector} {at([guard])} comes first", guard.seqs)

@@ -1,27 +1,30 @@
 """Reading checks: each of the kinds a document can name."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from grading.kinds.agreement import CompareCheck, How
 from grading.kinds.combination import AtLeast, Combination, Junction, Node
-from grading.kinds.order import SequenceCheck, Unit, WithinCheck
+from grading.kinds.order import SequenceCheck
 from grading.kinds.presence import AbsentCheck, AnswerCheck, Bound, CountCheck, EventCheck, LastCheck
 from grading.paths import Path, parse_path
 from grading.reader.objects import Object, items, text
 from grading.reader.place import Place
 from grading.reader.predicates import OPERATORS, SEED_CLEAN, read_clean, read_predicate, read_question
+from grading.reader.rules import read_judge
 from grading.reader.scope import Scope
 from grading.reader.selectors import read_selector, read_values
+from grading.reader.spend import SPEND_READERS, read_reached
+from grading.reader.trajectory import TRAJECTORY_READERS
 from grading.values import Values
 
 
 def read_check(value: Any, place: Place, scope: Scope) -> Node:
     """Raises InvalidLadder."""
-    whole = Object.of(value, place, "a check", (*_READERS, "judge"))
-    kind = whole.one_of((*_READERS, "judge"))
-    if kind == "judge":
-        raise whole.at("judge").refusal("needs the rule judge, which this version does not have")
+    whole = Object.of(value, place, "a check", _READERS)
+    kind = whole.one_of(tuple(_READERS))
     return _READERS[kind](value[kind], whole.at(kind), scope)
 
 
@@ -47,17 +50,6 @@ def _sequence(value: Any, place: Place, scope: Scope) -> Node:
     return SequenceCheck(tuple(read_selector(part, where, scope.definitions, scope.trust) for part, where in parts))
 
 
-def _within(value: Any, place: Place, scope: Scope) -> Node:
-    whole = Object.of(value, place, "within", ("first", "then", *Unit))
-    whole.need("first", "then")
-    unit = Unit(whole.one_of(tuple(Unit)))
-    limit = whole.number(unit, whole=True, least=1) if unit is Unit.EVENTS else whole.number(unit, least=0)
-    first, then = (
-        read_selector(value[key], whole.at(key), scope.definitions, scope.trust) for key in ("first", "then")
-    )
-    return WithinCheck(first, then, unit, limit)
-
-
 def _last(value: Any, place: Place, scope: Scope) -> Node:
     whole = Object.of(value, place, "last", ("of", "is"))
     whole.need("of", "is")
@@ -68,7 +60,9 @@ def _last(value: Any, place: Place, scope: Scope) -> Node:
 def _answer(value: Any, place: Place, scope: Scope) -> Node:
     whole = Object.of(value, place, "answer", ("key", *OPERATORS, "clean"))
     whole.need("key")
-    return AnswerCheck(whole.text("key"), read_question(whole, Path(("answer",)), clean=SEED_CLEAN), scope.trust)
+    return AnswerCheck(
+        whole.text("key"), read_question(whole, Path(("answer",)), scope.definitions, clean=SEED_CLEAN), scope.trust
+    )
 
 
 def _compare(value: Any, place: Place, scope: Scope) -> Node:
@@ -111,7 +105,8 @@ def _read_keep(whole: Object) -> tuple[tuple[Path, frozenset[str]], ...]:
 def _combination(junction: Junction) -> Callable[[Any, Place, Scope], Node]:
     def read(value: Any, place: Place, scope: Scope) -> Node:
         parts = items(value, place, junction)
-        return Combination(junction, tuple(read_check(part, where, scope) for part, where in parts))
+        inside = replace(scope, negated=scope.negated ^ (junction is Junction.NONE_OF))
+        return Combination(junction, tuple(read_check(part, where, inside) for part, where in parts))
 
     return read
 
@@ -136,10 +131,13 @@ _READERS: Final[dict[str, Callable[[Any, Place, Scope], Node]]] = {
     "absent": _absent,
     "count": _count,
     "sequence": _sequence,
-    "within": _within,
+    **SPEND_READERS,
+    "reached": partial(read_reached, read_check),
     "last": _last,
     "answer": _answer,
     "compare": _compare,
+    "judge": read_judge,
+    **TRAJECTORY_READERS,
     **{junction.value: _combination(junction) for junction in Junction},
     "at_least": _at_least,
     "use": _use,

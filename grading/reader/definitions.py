@@ -3,10 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from grading.patterns import weight
 from grading.reader.objects import text
 from grading.reader.place import MAX_DEPTH, MAX_NODES, Place, nearest
 
-_LITERALS = frozenset({"eq", "in"})
+MAX_PATTERNS = 500_000
+_LITERALS = frozenset({"eq", "in", "json_schema", "not_json_schema"})
 """Keys whose value is data, in which a `use` is nothing special."""
 
 
@@ -26,6 +28,14 @@ class Definitions:
     place: Place = field(default_factory=Place)
     _sizes: dict[str, Size] = field(default_factory=dict)
     _open: list[str] = field(default_factory=list)
+    _patterns: int = 0
+
+    def count_pattern(self, pattern: str, place: Place) -> None:
+        """Raises InvalidLadder when the patterns of the document, as far as they are read, are too large together: each
+        is kept compiled, and one of a hundred characters may take megabytes."""
+        self._patterns += weight(pattern)
+        if self._patterns > MAX_PATTERNS:
+            raise place.refusal(f"the patterns of the document are larger than {MAX_PATTERNS:,} instructions together")
 
     def named(self, name: Any, place: Place) -> tuple[Any, Place]:
         """The part and where it stands. Raises InvalidLadder when it is not defined."""

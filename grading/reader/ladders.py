@@ -79,7 +79,7 @@ def _read_definitions(whole: Object, trust: Trust) -> Definitions:
 def _is_check(part: Any, definitions: Definitions) -> bool:
     while isinstance(part, dict) and list(part) == ["use"] and part["use"] in definitions.parts:
         part = definitions.parts[part["use"]]
-    return isinstance(part, dict) and any(key in CHECK_KEYS or key == "judge" for key in part if key != "use")
+    return isinstance(part, dict) and any(key in CHECK_KEYS for key in part if key != "use")
 
 
 def _read_milestones(whole: Object, definitions: Definitions, trust: Trust) -> list[Milestone]:

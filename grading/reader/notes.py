@@ -1,13 +1,15 @@
 """Notes on a document that is right: event types that nothing is known of, and fields that no payload of their type has
-to have. Both are allowed, and often a slip of the pen."""
+to have, which are allowed and often a slip of the pen; and what to know of the clock that seconds go by."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from grading.kinds.distance import Clock, Unit
 from grading.operators import Operator
 from grading.paths import parse_path
 from grading.reader.place import Place
+from grading.rules.ops import Op, Ours
 from grading.suggestions import did_you_mean
 from spine.vocabulary import KNOWN
 
@@ -55,14 +57,54 @@ def _part(value: Any, place: Place, scope: _Scope) -> Iterator[str]:
 
 def _within(value: dict[str, Any], place: Place, scope: _Scope) -> Iterator[str]:
     upper = any(key in value for key in _UPPER) and "of" in value
+    guarded = "first" in value and not any(key in value for key in Unit)
+    if Unit.SECONDS in value:
+        yield _seconds(value, place)
     for key, item in value.items():
         if key == "is" and isinstance(value.get("of"), dict):
             yield from _predicate(item, place.at(key), _Payload.of(value["of"]), scope)
         elif key in _DATA:
             yield from _operand(item, place.at(key))
+        elif key == "judge":
+            yield from _judge(item, place.at(key), scope)
+        elif key == "trajectory":
+            yield from _trajectory(item, place.at(key), scope)
         else:
-            everyone = scope.everyone or upper or key in ("absent", "none_of")
+            everyone = scope.everyone or upper or (guarded and key == "then") or key in ("absent", "none_of")
             yield from _part(item, place.at(key), replace(scope, everyone=everyone))
+
+
+def _seconds(check: Mapping[str, Any], place: Place) -> str:
+    """What to bear in mind of the clock that the seconds of a check go by."""
+    clock = check.get("clock", Clock.TIME if "then" in check else Clock.RECORDED_AT)
+    if clock == Clock.TIME:
+        said = "by the producers' clock: an agent may say any time of its own events; clock: recorded_at is the log's"
+    else:
+        said = "an imported recording has one recorded_at for all its events, so seconds by it mean nothing there"
+    return place.at(Unit.SECONDS).message(said)
+
+
+def _judge(value: dict[str, Any], place: Place, scope: _Scope) -> Iterator[str]:
+    if "of" in value:
+        payload = _Payload.of(value["of"])
+        yield from _part(value["of"], place.at("of"), scope)
+        yield from _path(value["path"], place.at("path"), payload.name, payload.fields)
+    for index, rule in enumerate(value["rules"]):
+        op, arg = (rule["op"], rule.get("arg")) if "op" in rule else next(iter(rule.items()))
+        where = place.at("rules", index)
+        if op in (Op.TOOL_CALLED, Ours.NOT_TOOL_CALLED):
+            yield where.message(f"{op} looks for the name in the text; called_tool looks for a recorded call")
+        elif op in (Ours.CALLED_TOOL, Ours.NOT_CALLED_TOOL):
+            everyone = scope.everyone or op == Ours.NOT_CALLED_TOOL
+            yield from _part(arg, where.at("arg" if "op" in rule else op), replace(scope, everyone=everyone))
+
+
+def _trajectory(value: dict[str, Any], place: Place, scope: _Scope) -> Iterator[str]:
+    """Wanted calls are data; what they are compared with is not."""
+    if isinstance(value["calls"], dict):
+        yield from _part(value["calls"], place.at("calls"), scope)
+    if "of" in value:
+        yield from _part(value["of"], place.at("of"), scope)
 
 
 def _selector(value: dict[str, Any], place: Place, scope: _Scope) -> Iterator[str]:

@@ -37,7 +37,7 @@ def read_predicate(value: Any, place: Place, definitions: Definitions) -> Predic
     return AllOf(parts) if joint == "all" else AnyOf(parts)
 
 
-def read_question(whole: Object, at_path: Path, *, clean: Clean = ()) -> Test:
+def read_question(whole: Object, at_path: Path, definitions: Definitions, *, clean: Clean = ()) -> Test:
     """The operator among the keys of an object, its operand and cleaners. `clean` is what `eq` has without any."""
     operator = Operator(whole.one_of(OPERATORS))
     place = whole.at(operator)
@@ -48,6 +48,8 @@ def read_question(whole: Object, at_path: Path, *, clean: Clean = ()) -> Test:
     elif operator is not Operator.EQ:
         clean = ()
     operand = _read_operand(whole.value[operator], place)
+    if operator is Operator.MATCHES and isinstance(operand, str):
+        definitions.count_pattern(operand, place)
     if not isinstance(operand, FromExpected):
         _check_operand(operator, operand, clean, place)
     elif operator in LITERAL_ONLY:
@@ -81,7 +83,7 @@ def _read_test(whole: Object, definitions: Definitions) -> Predicate:
             raise whole.at("clean").refusal(f"clean belongs to the predicate in {asking}")
         of = read_predicate(whole.value[asking], whole.at(asking), definitions)
         return Items(whole.path("path"), Quantifier(asking), of)
-    return read_question(whole, whole.path("path"))
+    return read_question(whole, whole.path("path"), definitions)
 
 
 def _read_operand(value: Any, place: Place) -> Any:

@@ -12,3 +12,5 @@ class Scope:
 
     definitions: Definitions
     trust: Trust
+    negated: bool = False
+    """Whether it stands in an odd number of `none_of`."""

@@ -73,6 +73,22 @@ def grade_supplied(stream: str, version: str) -> Step:
     return lambda log: record(log, stream, grader(version).ladder.grade(MapEvidence([], {"n": version})))
 
 
+def override(stream: str, of: str, index: int | None, passed: bool | None, actor: Actor, by: str) -> Step:
+    """What somebody says of the last grade on `of`, believed or not."""
+
+    def step(log: SqlLog) -> None:
+        found = list(log.read(of, types=["grade.summary"]))
+        grade = found[-1].payload if found else {"grade_id": f"{'0' * 8}-0000-0000-0000-{'0' * 12}", "grader": None}
+        rung = {"milestone": None if index is None else ["first", "n"][index], "index": index}
+        said = {**rung, "grade_id": grade["grade_id"], "grader": grade["grader"], "passed": passed}
+        event = NewEvent(
+            "grade.overridden", {**said, "by": by, "reason": "a\0b", "pass_at": 0.5}, actor=actor, principal="ada"
+        )
+        log.append(stream, [event])
+
+    return step
+
+
 def visibility(stream: str, type: str) -> Step:
     return lambda log: log.append(stream, [NewEvent(type, {"reason": "x"}, actor=Actor.HUMAN)])
 
@@ -128,6 +144,15 @@ steps = st.one_of(
     st.builds(act, streams, versions),
     st.builds(grade, streams, versions),
     st.builds(grade_supplied, streams, versions),
+    st.builds(
+        override,
+        streams,
+        streams,
+        st.sampled_from([None, 0, 1]),
+        st.sampled_from([None, True, False]),
+        st.sampled_from([Actor.HUMAN, Actor.HUMAN, Actor.SYSTEM]),
+        st.sampled_from(["ada", "ada", "eve"]),
+    ),
     st.builds(visibility, streams, st.sampled_from(["stream.hidden", "stream.shown"])),
     st.sampled_from([catch_up, rebuild, bump]),
     st.builds(killed_rebuild, st.integers(1, 4)),

@@ -8,10 +8,11 @@ from grading.checks import Verdict
 from grading.errors import CheckBroken
 from grading.kinds.combination import DocumentCheck
 from grading.predicates import Asked
-from grading.reader.checks import Scope, read_check
+from grading.reader.checks import read_check
 from grading.reader.definitions import Definitions
 from grading.reader.place import Place
 from grading.reader.predicates import read_predicate
+from grading.reader.scope import Scope
 from grading.reader.yaml_text import read_yaml
 from spine import Actor, Event, MemoryLog, NewEvent
 from spine.vocabulary import counts_as_evidence

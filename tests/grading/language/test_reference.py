@@ -14,11 +14,12 @@ from grading.errors import BrokenCode
 from grading.kinds.agreement import How
 from grading.operators import LITERAL_ONLY, TYPE_NAMES, Operator, type_name
 from grading.predicates import Mismatch, Quantifier
-from grading.reader.checks import CHECK_KEYS, Scope, read_check
+from grading.reader.checks import CHECK_KEYS, read_check
 from grading.reader.definitions import Definitions
 from grading.reader.ladders import LADDER_KEYS, RUNG_KEYS
 from grading.reader.place import MAX_DEPTH, MAX_NODES, Place
 from grading.reader.predicates import CLEANED, read_predicate
+from grading.reader.scope import Scope
 from grading.reader.selectors import SELECTOR_KEYS, read_selector
 from grading.reader.text import MAX_TEXT, parse
 from grading.reader.yaml_text import resolve
@@ -186,7 +187,10 @@ def test_an_event_type_has_the_fields_of_its_model(row: dict[str, str]) -> None:
     assert code(re.sub(r"\([^)]*\)", "", row["payload"])) == fields
 
 
-@pytest.mark.parametrize(("column", "format"), [("τ-bench", "tau-bench"), ("Inspect", "inspect")])
+@pytest.mark.parametrize(
+    ("column", "format"),
+    [("τ-bench", "tau-bench"), ("Inspect", "inspect"), ("InterCode", "intercode"), ("FireAct", "fireact")],
+)
 def test_an_importer_makes_the_types_of_its_column(column: str, format: str) -> None:
     made = json.loads((GOLDEN / f"{format}.json").read_text(encoding="utf-8"))["events"]
     rows = {code(row["type"])[0]: row[column] for row in tables("Event types")[0]}

@@ -105,7 +105,7 @@ def test_a_mistake_is_refused_where_it_stands(text: str, line: int, path: str, s
     ("check", "path", "said"),
     [
         ("evnt: {type: x.a}", "evnt", "did you mean 'event'?"),
-        ("judge: {key: k}", "judge", "needs the rule judge, which this version"),
+        ("judge: {key: k}", "judge", "judge needs the key 'rules'"),
         ("event: {}", "event", "type, call"),
         ("event: {type: x.a, call: b}", "event.call", "only one of"),
         ("event: {type: grade.summary}", "event.type", "never evidence"),

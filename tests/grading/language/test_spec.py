@@ -64,8 +64,15 @@ def test_an_example_is_a_ladder_of_its_name(name: str) -> None:
     assert read.ladder.milestones
 
 
-def test_there_are_four_examples() -> None:
-    assert examples.names() == ["ctf", "inspect-match", "safe-change", "taubench-airline"]
+def test_there_are_six_examples() -> None:
+    assert examples.names() == [
+        "ctf",
+        "fireact-hotpotqa",
+        "inspect-match",
+        "intercode-ctf",
+        "safe-change",
+        "taubench-airline",
+    ]
     with pytest.raises(KeyError):
         examples.text("../spec")
 

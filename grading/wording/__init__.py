@@ -1,0 +1,1 @@
+"""A ladder document in plain words: what it asks, for someone who does not know the language."""
