@@ -98,7 +98,7 @@ class CompareRunning:
             cites.extend([said.seqs] if found else [])
         if open_:
             return Verdict(False, f"not said: {_names(list(open_.values()))}", cited(v.seqs for v in open_.values()))
-        return Verdict(True, f"said all that was wanted ({len(wanted)})", cited([*cites, *(v.seqs for v in wanted)]))
+        return Verdict(True, _all("said", wanted), cited([*cites, *(v.seqs for v in wanted)]))
 
 
 def _every(wanted: list[Value], got: list[Value | Unread]) -> Verdict:
@@ -121,7 +121,7 @@ def _every(wanted: list[Value], got: list[Value | Unread]) -> Verdict:
     missing = [want for want in wanted if want in open_[want.kept]]
     if missing:
         return Verdict(False, f"not found: {_names(missing)}", cited(value.seqs for value in [*others, *missing]))
-    return Verdict(True, f"found all that was wanted ({len(wanted)})", cited(v.seqs for v in [*matched, *wanted]))
+    return Verdict(True, _all("found", wanted), cited(v.seqs for v in [*matched, *wanted]))
 
 
 def _only(wanted: list[Value], got: list[Value | Unread], *, missing_fails: bool) -> Verdict:
@@ -160,6 +160,10 @@ def _read(value: Value | Unread) -> Value:
     if isinstance(value, Unread):
         raise value.error()
     return value
+
+
+def _all(how: str, wanted: Sequence[Value]) -> str:
+    return f"{how} all that was wanted ({len(wanted)})" if wanted else "nothing was wanted"
 
 
 def _names(values: Sequence[Value]) -> str:

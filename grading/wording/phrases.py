@@ -68,8 +68,7 @@ class Phrases:
             noun = _noun(value, many=many)
         if "latest_by" in value:
             noun += f", the latest of each {path_text(value['latest_by'])},"
-        if "where" in value:
-            noun += f" where {self.predicate(value['where'])}"
+        noun += self._where(value, many=many and pick is None)
         if "trust" in value:
             noun += f" (believed from {joined(value['trust'], 'and')})"
         return noun
@@ -79,23 +78,31 @@ class Phrases:
         noun = self.selector(value)
         return noun.removeprefix("a ").removeprefix("an ")
 
-    def values(self, value: Mapping[str, Any]) -> str:
-        """A side of a comparison."""
-        of = self._taken(value.get("take"))
+    def values(self, value: Mapping[str, Any], *, taken: bool = True) -> str:
+        """What values are of; with `taken`, also what is taken of it."""
+        of = f"the {taking(value['take'])} of " if taken and "take" in value else ""
         if "expected" not in value:
             return of + self.selector(value, many=True)
-        where = f" where {self.predicate(value['where'])}" if "where" in value else ""
-        return f"{of}the expected {path_text(value['expected'])}{where}"
+        return f"{of}the expected {path_text(value['expected'])}{self._where(value, many=True)}"
 
-    def _taken(self, take: Any) -> str:
-        if take is None:
-            return ""
-        paths = take if isinstance(take, list) else [take]
-        return f"{joined([path_text(path) for path in paths], 'and')} of "
+    def _where(self, value: Mapping[str, Any], *, many: bool) -> str:
+        match value.get("where"):
+            case None:
+                return ""
+            case {"use": name}:
+                self.used.setdefault(name)
+                return f" that {'are' if many else 'is'} “{name}”"
+            case where:
+                return f" where {self.predicate(where)}"
 
     def _part(self, part: Mapping[str, Any], other: str) -> str:
         text = self.predicate(part)
         return f"({text})" if other in part else text
+
+
+def taking(take: Any) -> str:
+    """The paths of a `take`."""
+    return joined([path_text(path) for path in (take if isinstance(take, list) else [take])], "and")
 
 
 def joined(parts: Sequence[str], word: str) -> str:

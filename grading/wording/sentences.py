@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from grading.wording.phrases import Phrases, cleaning, joined, path_text, shown
+from grading.wording.phrases import Phrases, cleaning, joined, path_text, shown, taking
 
 _SEED_CLEAN: Final = ["trim", "lower"]
 
@@ -190,18 +190,20 @@ def _answer(say: Clauses, value: Any) -> str:
 
 
 def _compare(say: Clauses, value: Any) -> str:
-    want, got = (say.phrases.values(value[key]) for key in ("want", "got"))
+    alike = value["want"].get("take") == value["got"].get("take")
+    want, got = (say.phrases.values(value[key], taken=not alike) for key in ("want", "got"))
     clause = {
-        "every": f"each of {want} is found among {got}, as often",
-        "only": f"among {got} is nothing but {want}",
-        "same": f"{got} are the same as {want}, as often, in any order",
+        "every": f"each of {want} is found among {got}, as often as it is wanted",
+        "only": f"among {got} there is nothing but {want}",
+        "same": f"{got} are {want}, each as often, in any order",
         "said": f"each text of {want} occurs in {got}",
     }[value["as"]]
+    by = f", compared by {taking(value['got']['take'])}" if alike and "take" in value["got"] else ""
     kept = [
         f"of {path_text(path)} only {joined(names, 'and')} {'counts' if len(names) == 1 else 'count'}"
         for path, names in value.get("keep", {}).items()
     ]
-    return ", ".join([clause + cleaning(value.get("clean")), *kept])
+    return ", ".join([clause + by + cleaning(value.get("clean")), *kept])
 
 
 def _joint(word: str) -> Callable[[Clauses, Any], str]:

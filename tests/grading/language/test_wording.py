@@ -47,7 +47,15 @@ def test_every_check_of_the_reference_has_words_and_event_types(text: str) -> No
     ("text", "said"),
     [
         ("event: {call: [a, b]}", "there is a call of a or b"),
-        ("absent: {type: x.y, where: {use: paid}}", "there is no x.y event where it is “paid”"),
+        ("absent: {type: x.y, where: {use: paid}}", "there is no x.y event that is “paid”"),
+        (
+            "compare: {want: {expected: tests}, got: {type: test.reported, take: name}, as: every}",
+            "each of the expected tests is found among the name of test.reported events, as often as it is wanted",
+        ),
+        (
+            "compare: {want: {expected: actions, take: [tool, error]}, got: {call: a, take: [tool, error]}, as: only}",
+            "among calls of a there is nothing but the expected actions, compared by tool and error",
+        ),
         ("count: {of: {call: '*'}, at_most: 3}", "there are at most 3 calls of any tool"),
         ("sequence: [{call: a}, {call: b, pick: last}]", "in this order there is a call of a, then the last call of b"),
         ("within: {first: {call: a}, then: {call: b}, events: 3}", "a call of b follows a call of a within 3 events"),
@@ -91,7 +99,7 @@ milestones:
         "pay, version 2, has 2 milestones, climbed in order: behind the first that fails none counts. A run passes when"
         " it passes paid, and its score is at least 0.5; its score is the weight of what it passes, of 4."
         " asked (weight 1, not required): there is a call of ask."
-        " paid (weight 3): there is a bill.paid event where it is “paid”."
+        " paid (weight 3): there is a bill.paid event that is “paid”."
         ' “paid” means that it is “big” and status is "paid". “big” means that amount is at least 100.'
     )
 
