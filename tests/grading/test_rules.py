@@ -4,8 +4,8 @@ import pytest
 
 from grading.budget import Budget, Work
 from grading.errors import BrokenCode, CheckBroken
-from grading.rules import OURS, InvalidChecks, Op, Ours, Result, Rule, score
 from grading.patterns import Pattern, weight
+from grading.rules import OURS, InvalidChecks, Op, Ours, Result, Rule, score
 from grading.rules.quoting import decoded, quoted
 
 SAMPLE = "# Root Cause\n\nThe disk was full; gofmt was run.\n"
