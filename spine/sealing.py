@@ -64,7 +64,7 @@ def seal(event: NewEvent, now: int, salt: bytes) -> Sealed:
         raise InvalidInput("schema_version", f"{version!r} is not a whole number from 1")
     payload = _object(event.payload, "payload", MAX_PAYLOAD)
     check_known(type_, version)
-    check_payload(type_, payload, "payload")
+    check_payload(type_, payload, "payload", event.payload)
     metadata = None if event.metadata is None else _object(event.metadata, "metadata", MAX_METADATA)
     if metadata == b"{}":
         metadata = None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
 from spine.errors import InvalidInput, WriterNotAllowed
 from spine.events import Actor
@@ -80,10 +81,23 @@ class Kind:
     writers: frozenset[Actor]
     evidence: bool
     """Whether it counts as evidence without being named by a check."""
+    texts: tuple[str, ...] | None = None
+    """Where the model asks for no more than texts, and fields that may be anything: the names of the texts."""
+    needed: tuple[str, ...] = ()
+    """There, what else has to be given."""
 
 
 def _kind(type: str, model: PayloadModel, *writers: Actor, evidence: bool = True) -> Kind:
-    return Kind(type, model, frozenset(writers), evidence)
+    fields = model.model_fields
+    needed = tuple(name for name, field in fields.items() if field.annotation is Any and field.is_required())
+    texts = tuple(name for name, field in fields.items() if _is_text(field))
+    simple = all(field.annotation is Any or name in texts for name, field in fields.items())
+    simple = simple and not model.__pydantic_decorators__.model_validators
+    return Kind(type, model, frozenset(writers), evidence, texts if simple else None, needed)
+
+
+def _is_text(field: FieldInfo) -> bool:
+    return field.annotation is str and field.is_required() and not field.metadata
 
 
 KNOWN: Final[Mapping[str, Kind]] = {
@@ -167,10 +181,11 @@ def check_writer(type: str, actor: str, field: str) -> None:
         raise WriterNotAllowed(field, type, actor, writers)
 
 
-def check_payload(type: str, payload: bytes, field: str) -> None:
-    """Raises InvalidInput naming the path when the payload (as JSON) of a known type lacks what its readers rely on."""
+def check_payload(type: str, payload: bytes, field: str, said: object = None) -> None:
+    """Raises InvalidInput naming the path when the payload (as JSON) of a known type lacks what its readers rely on.
+    `said` is what it was made of: of most types, one look at that tells that all is well."""
     known = KNOWN.get(type)
-    if known is None or known.model is None:
+    if known is None or known.model is None or _is_plainly_right(known, said):
         return
     try:
         known.model.__pydantic_validator__.validate_json(payload, extra="ignore")
@@ -178,6 +193,15 @@ def check_payload(type: str, payload: bytes, field: str) -> None:
         first = error.errors(include_url=False, include_input=False)[0]
         steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"])
         raise InvalidInput(field + steps, f"{first['msg'].lower()} (payload of {type})") from None
+
+
+def _is_plainly_right(known: Kind, said: object) -> bool:
+    if known.texts is None or said.__class__ is not dict:
+        return False
+    for name in known.texts:
+        if said.get(name).__class__ is not str:
+            return False
+    return not known.needed or all(name in said for name in known.needed)
 
 
 def json_schemas() -> dict[str, dict[str, Any]]:

@@ -4,7 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from spine.vocabulary import KNOWN, counts_as_evidence, json_schemas
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spine import InvalidInput
+from spine.canonical import encode
+from spine.vocabulary import KNOWN, check_payload, counts_as_evidence, json_schemas
 
 GOLDEN = Path(__file__).parent / "golden" / "vocabulary.json"
 
@@ -30,6 +35,29 @@ def test_every_known_type_is_as_it_was() -> None:
 
 def test_every_known_type_has_a_schema() -> None:
     assert set(json_schemas()) == {f"{type}@1" for type in KNOWN}
+
+
+VALUES = (
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=3) | st.lists(st.text(max_size=2), max_size=2)
+)
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.sampled_from(sorted(KNOWN)), st.data())
+def test_a_look_at_what_was_said_never_takes_what_the_model_refuses(type: str, data: st.DataObject) -> None:
+    model = KNOWN[type].model
+    assert model is not None
+    names = [*model.model_fields, "more"]
+    said = data.draw(st.dictionaries(st.sampled_from(names), st.text(max_size=3) | VALUES, max_size=len(names)))
+
+    def taken(*more: object) -> bool:
+        try:
+            check_payload(type, encode(said), "payload", *more)
+        except InvalidInput:
+            return False
+        return True
+
+    assert taken(said) is taken()
 
 
 if __name__ == "__main__":
