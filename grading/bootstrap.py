@@ -16,6 +16,7 @@ from grading.settings import Settings
 from grading.suggestions import closest
 from spine import InvalidInput, LogUnavailable, SqlLog, open_log
 from spine.database import Database, open_database
+from spine.founding import founded
 from spine.sqlite import SqliteDatabase
 
 _SCHEMES: Final = ("sqlite", "postgresql")
@@ -40,21 +41,16 @@ def log(settings: Settings, *, create: bool = False) -> SqlLog:
 
 @contextmanager
 def new_log(settings: Settings) -> Iterator[SqlLog]:
-    """The log that the settings name, to be filled. A file that is made for it here is gone again when that fails."""
+    """The log that the settings name, to be filled. A SQLite file that is not there yet comes to be only if that
+    succeeds."""
     with closing(database(settings, create=True)) as found:
-        path = found.path if isinstance(found, SqliteDatabase) and not found.path.exists() else None
-    empty = False
-    try:
-        with open_log(settings.database_url) as opened:
-            try:
-                yield opened
-            except BaseException:
-                empty = opened.position() == 0
-                raise
-    finally:
-        if path is not None and empty:
-            for end in ("", *_BESIDE):
-                Path(f"{path}{end}").unlink(missing_ok=True)
+        path = found.path if isinstance(found, SqliteDatabase) else None
+    if path is not None and not path.exists() and path.parent.is_dir():
+        with founded(path) as opened:
+            yield opened
+        return
+    with open_log(settings.database_url) as opened:
+        yield opened
 
 
 def database(settings: Settings, *, create: bool = False) -> Database:

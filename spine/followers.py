@@ -1,32 +1,31 @@
 """Followers: how far each has come, what it has put aside, and setting it right."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice, takewhile
 from typing import Final
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, select
 
-from spine import places
-from spine.briefs import Brief
+from spine import places, unparking
 from spine.errors import InvalidInput, SchemaOutdated
-from spine.parking import Parked, apply_or_park
+from spine.parking import Parked
 from spine.projection import Projection
 from spine.schema import followers, parked
 from spine.sql_log import SqlLog
 
 _REBUILD: Final = "/rebuild"
-_BATCH: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A stream that a follower has put aside, from the event on that it could not take."""
+    """A stream that a follower has put aside, from the event on that it could not take. `again`: it is asked to take it
+    at its next catch-up."""
 
     stream: str
     seq: int
     type: str
     error: str
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ def reset(log: SqlLog, name: str) -> None:
     that serve meanwhile. One without tables of its own is given every event again."""
     with log.database.write_transaction(name) as connection:
         for each in (name, name + _REBUILD):
-            connection.execute(delete(parked).where(parked.c.follower == each))
+            unparking.forget(connection, each)
             places.forget(connection, each)
 
 
@@ -78,32 +77,27 @@ def unpark(log: SqlLog, projection: Projection, stream: str) -> Parked | None:
     Raises InvalidInput for a stream that is not put aside, RestoreDetected, SchemaOutdated.
     """
     with log.database.write_transaction(projection.name) as connection:
-        position = _position(connection, projection)
-        row = (parked.c.follower == projection.name) & (parked.c.stream == stream)
-        seq = connection.scalar(select(parked.c.seq).where(row))
-        if seq is None:
-            raise InvalidInput("stream", f"{projection.name} has not put {stream} aside")
-        connection.execute(delete(parked).where(row))
-        for events in _batches(log, projection, stream, seq, position):
-            found = _take(connection, projection, events)
-            if found:
-                return found[0]
-    return None
+        until = _position(connection, projection)
+        unparking.require_aside(connection, projection.name, stream)
+        tables = {table.name: table for table in projection.tables}
+        return unparking.take_again(
+            connection,
+            log,
+            projection.name,
+            stream,
+            types=projection.types,
+            until=until,
+            apply=lambda events: projection.apply(connection, tables, events),
+        )
 
 
-def _take(connection: Connection, projection: Projection, events: Sequence[Brief]) -> list[Parked]:
-    tables = {table.name: table for table in projection.tables}
-    return apply_or_park(
-        connection, projection.name, events, lambda events: projection.apply(connection, tables, events)
-    )
-
-
-def _batches(log: SqlLog, projection: Projection, stream: str, seq: int, position: int) -> Iterator[list[Brief]]:
-    """What the projection has held back of the stream, from a seq up to a position of the log."""
-    briefs = map(Brief.of, log.read(stream, after=seq - 1, types=projection.types))
-    held = takewhile(lambda brief: brief.position <= position, briefs)
-    while batch := list(islice(held, _BATCH)):
-        yield batch
+def ask(log: SqlLog, name: str, stream: str) -> None:
+    """Ask a follower, whatever program it belongs to, to take a stream again that it has put aside. It does so at its
+    next catch-up, as `unpark` would, and is not asked any more then. Raises InvalidInput for a stream that is not put
+    aside."""
+    with log.database.write_transaction(name) as connection:
+        unparking.require_aside(connection, name, stream)
+        unparking.ask(connection, name, stream)
 
 
 def _position(connection: Connection, projection: Projection) -> int:
@@ -124,7 +118,10 @@ def _position(connection: Connection, projection: Projection) -> int:
 
 def _held(connection: Connection) -> dict[str, list[Held]]:
     columns = (parked.c.follower, parked.c.stream, parked.c.seq, parked.c.type, parked.c.error)
+    rows = connection.execute(select(*columns).order_by(parked.c.follower, parked.c.stream)).all()
+    asked = {(row.follower, row.stream) for row in rows if row.follower.endswith(unparking.AGAIN)}
     held: dict[str, list[Held]] = {}
-    for name, *rest in connection.execute(select(*columns).order_by(parked.c.follower, parked.c.stream)):
-        held.setdefault(name, []).append(Held(*rest))
+    for name, stream, seq, type_, error in rows:
+        again = (name + unparking.AGAIN, stream) in asked
+        held.setdefault(name, []).append(Held(stream, seq, type_, error, again))
     return held

@@ -115,6 +115,7 @@ class PostgresDatabase:
                         connection.rollback()
                 raise
             finally:
+                _throw_away_if_lost(connection)
                 connection.close()
 
     def ends(self, cursor: DBAPICursor, wanted: Sequence[tuple[str, Sequence[bytes]]]) -> Ends:
@@ -283,10 +284,17 @@ def _driver(connection: PoolProxiedConnection) -> psycopg.Connection[Any]:
 
 
 def _give_back(connection: PoolProxiedConnection) -> None:
-    """Back to the pool, as the pool knows it: a broken one is thrown away there."""
-    if connection.is_valid and not _is_lost(connection):
+    """Back to the pool, as the pool knows it."""
+    _throw_away_if_lost(connection)
+    if connection.is_valid:
         _driver(connection).autocommit = False
     connection.close()
+
+
+def _throw_away_if_lost(connection: PoolProxiedConnection) -> None:
+    """The pool would do so itself, and print how that came about."""
+    if connection.is_valid and _is_lost(connection):
+        connection.invalidate()
 
 
 def _is_lost(connection: PoolProxiedConnection) -> bool:

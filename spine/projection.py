@@ -3,11 +3,12 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final, Protocol, TypeAlias
 
 from sqlalchemy import Connection, Table, delete, select, update
 
-from spine import places, shadows
+from spine import places, shadows, unparking
 from spine.briefs import Brief, Page, pages
 from spine.errors import LogBusy, SchemaOutdated
 from spine.parking import OnParked, Parked, apply_or_park
@@ -61,6 +62,7 @@ def catch_up(
         if start is None:
             return rebuild(log, projection, progress=progress, on_parked=on_parked)
         with suppress(_GoneError):
+            live.take_again()
             return max(live.follow(start, log.position()) - start, 0)
 
 
@@ -145,15 +147,26 @@ class _Work:
         return place.position
 
     def take(self, connection: Connection, events: Sequence[Brief]) -> list[Parked]:
-        def apply(events: Sequence[Brief]) -> None:
-            self.projection.apply(connection, self.tables, events)
+        return apply_or_park(connection, self.name, events, partial(self._apply, connection)) if events else []
 
-        return apply_or_park(connection, self.name, events, apply) if events else []
+    def take_again(self) -> None:
+        """Take up the streams put aside that somebody asked for."""
+        for stream in unparking.asked(self.log, self.name):
+            with self.log.database.write_transaction(self.projection.name) as connection:
+                at = self.position(connection)
+                apply = partial(self._apply, connection)
+                still = unparking.take_again(
+                    connection, self.log, self.name, stream, types=self.projection.types, until=at, apply=apply
+                )
+            self.tell([still] if still else [])
 
     def tell(self, parked: Sequence[Parked]) -> None:
         if self._on_parked is not None:
             for one in parked:
                 self._on_parked(one)
+
+    def _apply(self, connection: Connection, events: Sequence[Brief]) -> None:
+        self.projection.apply(connection, self.tables, events)
 
     def _step(self, at: int, page: Page) -> int:
         """Take in a page that was read behind `at`, unless another process has moved the place; returns where it is."""
@@ -225,7 +238,7 @@ class _Rebuild(_Work):
 
     def _take_over(self, connection: Connection, head: int) -> None:
         """Put the place and the parked streams in place of those of the live tables."""
-        connection.execute(delete(parked).where(parked.c.follower == self.projection.name))
+        unparking.forget(connection, self.projection.name)
         held = update(parked).where(parked.c.follower == self.name)
         connection.execute(held.values(follower=self.projection.name))
         places.forget(connection, self.name)

@@ -71,7 +71,8 @@ def unpark(
 ) -> None:
     """Let a follower take a stream again that it has put aside, when the cause is gone.
 
-    Exit code 1 when it still cannot take one of the events: the stream stays put aside from there on.
+    Exit code 1 when it still cannot take one of the events: the stream stays put aside from there on. A follower that
+    belongs to another program is asked to: it takes the stream at its next catch-up, within a second where it runs.
 
     \b
     Example:
@@ -79,7 +80,6 @@ def unpark(
     """
     from grading import bootstrap
     from grading.cli.output import Output
-    from grading.errors import NotFound
     from grading.projector import Grades
     from spine import followers
 
@@ -88,7 +88,9 @@ def unpark(
         _require(log, name)
         projection = Grades(log)
         if name != projection.name:
-            raise NotFound(f"{name} is not a follower of this program", "unpark it with the program that runs it")
+            followers.ask(log, name, stream)
+            out.line(f"{name} is asked to take {stream} again: the program that runs it does so at its next catch-up")
+            return
         still = followers.unpark(log, projection, stream)
     if still is None:
         out.line(f"{name} follows {stream} again")
@@ -124,10 +126,12 @@ def _show(out: "Output", found: "list[Follower]") -> None:
     for follower in found:
         for held in follower.parked:
             out.line()
+            asked = " (it is asked to take it again)" if held.again else ""
             out.line(
-                f"{held.stream} at seq {held.seq} ({held.type}): {held.error}", prefix=f"{follower.name} put aside "
+                f"{held.stream} at seq {held.seq} ({held.type}): {held.error}{asked}",
+                prefix=f"{follower.name} put aside ",
             )
-    if any(follower.parked for follower in found):
+    if any(not held.again for follower in found for held in follower.parked):
         out.hint("when the cause is gone: `gradespine followers unpark NAME STREAM`")
 
 

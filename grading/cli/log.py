@@ -1,4 +1,4 @@
-"""`gradespine log`: a whole log as a file, and back."""
+"""`gradespine log`: a whole log as a file, and back; and what it can do without."""
 
 import os
 import sys
@@ -11,6 +11,7 @@ from typing import Annotated, BinaryIO
 import typer
 
 from grading.cli.session import session
+from grading.cli.text import plural
 
 
 def export(
@@ -68,6 +69,25 @@ def import_(
         count = copying.import_log(file, log, progress=progress)
         name = log.name
     out.line(f"imported {count:,} events of {name}")
+
+
+def prune(context: typer.Context) -> None:
+    """Drop old snapshots: all but the newest of each stream and fold.
+
+    Snapshots are states that a program keeps of a stream, so that it need not fold it from the beginning. Events and
+    grades are not touched; what asks for the state at an earlier point takes longer.
+
+    \b
+    Example:
+      gradespine log prune
+    """
+    from grading import bootstrap
+    from grading.cli.output import Output
+    from spine.pruning import prune_snapshots
+
+    with bootstrap.log(session(context).settings()) as log:
+        dropped = prune_snapshots(log)
+    Output().line(f"dropped {plural(dropped, 'snapshot')}")
 
 
 @contextmanager

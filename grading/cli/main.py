@@ -86,7 +86,7 @@ def _app() -> typer.Typer:
     made.command("regrade")(grades.regrade)
     made.command("rebuild")(grades.rebuild)
     made.command("judge")(judge.judge)
-    made.add_typer(_log(), name="log", help="The whole log as a file, and back: export, import.")
+    made.add_typer(_log(), name="log", help="The whole log as a file, and back: export, import; prune.")
     made.add_typer(_database(), name="db", help="The database of the log: upgrade, current, check, backup.")
     made.add_typer(_followers(), name="followers", help="Who follows the log: list, reset, unpark.")
     return made
@@ -113,6 +113,7 @@ def _log() -> typer.Typer:
     group = _plain()
     group.command("export")(log.export)
     group.command("import")(log.import_)
+    group.command("prune")(log.prune)
     return group
 
 

@@ -66,7 +66,11 @@ def followers(cursor: Cursor) -> Verdict:
 
 def parked(cursor: Cursor) -> Verdict:
     """Streams that a follower has put aside because it could not take one of their events."""
-    found = rows(cursor, "SELECT follower, count(*), min(stream) FROM parked GROUP BY follower ORDER BY follower")
+    found = rows(
+        cursor,
+        "SELECT follower, count(*), min(stream) FROM parked WHERE substr(follower, length(follower) - 5) <> '/again' "
+        "GROUP BY follower ORDER BY follower",
+    )
     if not found:
         return ok("no streams")
     said = "; ".join(f"{follower}: {count:,}, first {stream}" for follower, count, stream in found)

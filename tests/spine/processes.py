@@ -1,6 +1,7 @@
 """Starting tests.spine.worker in processes."""
 
 import multiprocessing
+import os
 import subprocess
 import sys
 from multiprocessing.process import BaseProcess
@@ -9,6 +10,8 @@ from pathlib import Path
 from tests.spine import worker
 
 ROOT = Path(__file__).parents[2]
+KILLS = int(os.environ.get("GRADESPINE_SOAK_KILLS", "20"))
+"""How often each kind of process is killed on each database; scripts/soak raises it."""
 
 
 def start(job: str, *arguments: object) -> "subprocess.Popen[str]":
@@ -30,10 +33,12 @@ def finish(process: "subprocess.Popen[str]", seconds: float = 60) -> str:
     return out
 
 
-def fork(job: str, *arguments: str) -> BaseProcess:
-    """The same without the seconds that a new interpreter takes, for jobs that are killed."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.spine.worker"])
-    process = context.Process(target=worker.JOBS[job], args=arguments, daemon=True)
+FORKS = multiprocessing.get_context("forkserver")
+
+
+def fork(job: str, *arguments: object) -> BaseProcess:
+    """The same without the seconds that a new interpreter takes."""
+    FORKS.set_forkserver_preload(["tests.spine.worker"])
+    process = FORKS.Process(target=worker.JOBS[job], args=arguments, daemon=True)
     process.start()
     return process

@@ -4,6 +4,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from multiprocessing.synchronize import Event
 from typing import Any, Final
 
 from sqlalchemy import Column, Connection, Index, MetaData, Table, Text, bindparam, insert, select, update
@@ -71,3 +72,12 @@ def rebuild_until_killed(url: str, version: int, batches: int, size: int) -> Non
 
     with open_log(url) as log:
         projection.rebuild(log, Tally(version), progress=progress)
+
+
+def rebuild_for_ever(url: str, size: int, begun: Event) -> None:
+    """Rebuild again and again in batches of this size, until this process is killed."""
+    briefs._FIRST_PAGE = briefs._LARGEST_PAGE = size  # type: ignore[misc]
+    with open_log(url) as log:
+        begun.set()
+        while True:
+            projection.rebuild(log, Tally())

@@ -1,6 +1,5 @@
 """The feed: one leads, another takes over, every event is applied once, and a lost wake-up costs a second at most."""
 
-import os
 import subprocess
 import sys
 import threading
@@ -17,9 +16,8 @@ from spine.projection import Projection
 from spine.schema import followers
 from tests.spine import feeder
 from tests.spine.feeder import Noting, leader, wait_until
+from tests.spine.processes import KILLS
 from tests.spine.tally import Tally, make_tables, marks, rows
-
-KILLS = max(6, int(os.environ.get("GRADESPINE_SOAK_KILLS", "24")) // 4)  # scripts/soak raises it
 
 Following: TypeAlias = Callable[..., AbstractContextManager[list[SpineError]]]
 
@@ -170,7 +168,9 @@ def test_another_history_ends_it(written: SqlLog, following: Following) -> None:
     assert isinstance(errors[0], RestoreDetected)
 
 
-def test_trouble_is_told_and_outlived(written: SqlLog, following: Following) -> None:
+def test_trouble_is_told_and_outlived(written: SqlLog, following: Following, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed, "_PAUSES", (0.01, 0.05, 0.1))
+
     class Troubled(Tally):
         left = 3
 

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from spine import Actor, InvalidInput, LogUnavailable, NewEvent, SchemaOutdated, SqlLog, feed, open_log, projection
-from spine.followers import list_followers, reset, unpark
+from spine.followers import ask, list_followers, reset, unpark
 from spine.schema import parked
 from tests.spine.feeder import Choosy, wait_until
 from tests.spine.tally import Tally, make_tables, rows
@@ -79,7 +79,7 @@ def test_what_lies_behind_the_place_is_left_to_the_next_catch_up(written: SqlLog
 
 
 def test_long_streams_are_taken_in_parts(written: SqlLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spine.followers._BATCH", 1)
+    monkeypatch.setattr("spine.unparking._BATCH", 1)
     projection.catch_up(written, Choosy(10))
 
     assert unpark(written, Choosy(), "run/0") is None
@@ -181,4 +181,88 @@ def test_a_rebuild_under_way_is_no_follower(written: SqlLog) -> None:
     reset(written, "tally")
     assert list_followers(written) == []
     projection.catch_up(written, Tally())
+    assert rows(written) == expected(written)
+
+
+def test_a_follower_that_is_asked_takes_the_stream_at_its_next_catch_up(written: SqlLog) -> None:
+    projection.catch_up(written, Choosy(10))
+
+    ask(written, "tally", "run/0")
+    ask(written, "tally", "run/0")
+
+    assert [aside.again for aside in list_followers(written)[0].parked] == [True]
+    assert projection.catch_up(written, Tally()) == 0
+    assert held(written) == []
+    assert rows(written) == expected(written)
+
+
+def test_a_follower_that_is_asked_and_still_cannot_tells_it_once(written: SqlLog) -> None:
+    projection.catch_up(written, Choosy(10))
+    ask(written, "tally", "run/0")
+    told: list[int] = []
+
+    for _ in range(2):
+        projection.catch_up(written, Choosy(19), on_parked=lambda one: told.append(one.seq))
+
+    assert told == [7]
+    assert [(aside.seq, aside.again) for aside in list_followers(written)[0].parked] == [(7, False)]
+
+
+def test_a_follower_is_not_asked_for_what_is_not_aside(written: SqlLog) -> None:
+    projection.catch_up(written, Choosy(10))
+
+    with pytest.raises(InvalidInput, match="tally has not put run/1 aside"):
+        ask(written, "tally", "run/1")
+
+
+@pytest.mark.parametrize("anew", ["reset", "rebuild", "unpark"])
+def test_what_was_asked_is_over_when_nothing_is_aside(written: SqlLog, anew: str) -> None:
+    projection.catch_up(written, Choosy(10))
+    ask(written, "tally", "run/0")
+
+    if anew == "reset":
+        reset(written, "tally")
+    elif anew == "rebuild":
+        projection.rebuild(written, Tally())
+    else:
+        unpark(written, Tally(), "run/0")
+
+    assert held(written) == []
+
+
+def test_nothing_is_lost_when_a_follower_that_is_asked_fails(written: SqlLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    projection.catch_up(written, Choosy(10))
+    ask(written, "tally", "run/0")
+    before, failing = rows(written), Tally()
+
+    def fail(*given: object) -> None:
+        raise InvalidInput("payload", "a mistake of the program")
+
+    monkeypatch.setattr(failing, "apply", fail)
+    with pytest.raises(InvalidInput):
+        projection.catch_up(written, failing)
+
+    assert rows(written) == before
+    assert [aside.again for aside in list_followers(written)[0].parked] == [True]
+    projection.catch_up(written, Tally())
+    assert rows(written) == expected(written)
+
+
+def test_a_running_follower_heeds_what_it_is_asked(written: SqlLog, database_url: str) -> None:
+    stop, choosy = threading.Event(), Choosy(10)
+
+    def follow() -> None:
+        with open_log(database_url) as log:
+            feed.follow(log, choosy, stop)
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    try:
+        wait_until(lambda: held(written) == [("run/0", 4)])
+        choosy.poison = ()
+        ask(written, "tally", "run/0")
+        wait_until(lambda: held(written) == [], seconds=3)
+    finally:
+        stop.set()
+        thread.join()
     assert rows(written) == expected(written)

@@ -1,8 +1,7 @@
 """Projections: rebuilt beside the live tables, swapped whole, gone on with after a kill; nothing applied twice."""
 
-import multiprocessing
-import os
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle, islice
 from typing import Any
@@ -27,9 +26,8 @@ from spine.briefs import Brief
 from spine.parking import Parked
 from spine.schema import followers, parked
 from tests.spine import tally
+from tests.spine.processes import FORKS, KILLS
 from tests.spine.tally import Tally, make_tables, rows
-
-KILLS = max(5, int(os.environ.get("GRADESPINE_SOAK_KILLS", "0")) // 4)  # scripts/soak raises it
 
 
 @pytest.fixture
@@ -258,11 +256,10 @@ def test_readers_see_all_or_nothing_of_a_swap(followed: SqlLog, database_url: st
 
 def test_a_rebuild_is_killed_at_any_batch_and_gone_on_with(followed: SqlLog, database_url: str) -> None:
     projection.catch_up(followed, Tally())
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.spine.tally"])
+    FORKS.set_forkserver_preload(["tests.spine.tally"])
     places: list[int] = []
-    for batches in islice(cycle((1, 2, 1, 3, 1)), KILLS):
-        process = context.Process(target=tally.rebuild_until_killed, args=(database_url, 2, batches, 7))
+    for batches in islice(cycle((1, 2, 1, 3, 1)), KILLS // 4):
+        process = FORKS.Process(target=tally.rebuild_until_killed, args=(database_url, 2, batches, 7))
         process.start()
         process.join(30)
         assert process.exitcode == -9
@@ -274,6 +271,28 @@ def test_a_rebuild_is_killed_at_any_batch_and_gone_on_with(followed: SqlLog, dat
 
     assert places == sorted(set(places))
     assert rows(followed) == expected(followed, version=2)
+
+
+def test_rebuilds_are_killed_at_any_moment_beside_one_that_follows(followed: SqlLog, database_url: str) -> None:
+    FORKS.set_forkserver_preload(["tests.spine.tally"])
+    for kill in range(KILLS):
+        begun = FORKS.Event()
+        process = FORKS.Process(target=tally.rebuild_for_ever, args=(database_url, 7, begun), daemon=True)
+        process.start()
+        assert begun.wait(30)
+        fill(followed, 2)
+        projection.catch_up(followed, Tally())
+        time.sleep(0.004 * (kill % 10))
+        assert process.is_alive()
+        process.kill()
+        process.join()
+
+        projection.catch_up(followed, Tally())
+        assert rows(followed) == expected(followed)
+
+    projection.rebuild(followed, Tally())
+    assert rows(followed) == expected(followed)
+    assert table_names(followed) == {"tallies", "marks"}
 
 
 def test_another_history_is_noticed_and_a_rebuild_helps(followed: SqlLog) -> None:

@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
+from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from random import Random
 from typing import TextIO
 from uuid import UUID
 
-from spine import Actor, Appended, GroupCommit, Log, NewEvent, SpineError, SqlLog, StreamConflict, open_log
+from spine import Actor, Append, Appended, GroupCommit, Log, NewEvent, SpineError, SqlLog, StreamConflict, open_log
 
 
 def open_once(url: str) -> None:
@@ -22,33 +24,39 @@ def open_once(url: str) -> None:
         log.append(f"run/{os.getpid()}", [NewEvent("finding.reported", {}, actor=Actor.SYSTEM)])
 
 
-def write(url: str, worker: str, appends: str) -> None:
-    """Append to a stream of its own and to a shared one, in turn; print when all were answered. By chance, something is
+def write(url: str, worker: str, seconds: float, ready: Barrier, appends: "Queue[tuple[str, int]]") -> None:
+    """Append to a stream of its own and to a shared one, in turn, for so long; tell how often. By chance, something is
     refused or rolled back in between, and the clock jumps back and forth."""
     chance = Random(worker)
     with open_log(url, clock=lambda: int(time.time() * 1e6) + chance.randrange(-(10**10), 10**10)) as log:
-        print("ready", flush=True)
-        sys.stdin.readline()
-        for number in range(int(appends)):
+        ready.wait(60)
+        until = time.monotonic() + seconds
+        number = 0
+        while time.monotonic() < until:
             if chance.random() < 0.2:
                 _fail(log, chance)
             stream = "run/shared" if number % 2 else f"run/{worker}"
-            events = [
-                NewEvent("finding.reported", {"worker": worker, "n": number, "part": part}, actor=Actor.SYSTEM)
-                for part in range(1 + number % 3)
-            ]
-            log.append(stream, events)
-        print(time.monotonic(), flush=True)
+            log.append(stream, _numbered(worker, number))
+            number += 1
+    appends.put((worker, number))
+
+
+def _numbered(worker: str, number: int) -> list[NewEvent]:
+    return [
+        NewEvent("finding.reported", {"worker": worker, "n": number, "part": part}, actor=Actor.SYSTEM)
+        for part in range(1 + number % 3)
+    ]
 
 
 def _fail(log: SqlLog, chance: Random) -> None:
-    """Be refused, or give up in the midst of a transaction."""
+    """Be refused, or give up when all is inserted but not committed."""
     if chance.random() < 0.5:
         with suppress(StreamConflict):
-            log.append("run/shared", [NewEvent("finding.refused", {}, actor=Actor.SYSTEM)], 10**6)
+            log.append("run/shared", _numbered("refused", 0), 10**9)
         return
-    with suppress(ZeroDivisionError), log.database.write() as cursor:
-        cursor.execute("INSERT INTO streams (stream_id, name) SELECT max(stream_id) + 1, 'run/gone' FROM streams")
+    gone = [Append(stream, _numbered("rolled back", 2)) for stream in ("run/shared", f"run/gone/{chance.random()}")]
+    with suppress(ZeroDivisionError), log.database.appending() as cursor:
+        log._appending.commit(cursor, [log.admit(gone)])
         time.sleep(chance.random() / 500)
         raise ZeroDivisionError
 

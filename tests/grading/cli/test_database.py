@@ -128,17 +128,3 @@ def test_a_server_is_copied_by_its_own_programs(tmp_path: Path) -> None:
     assert f"pg_dump --format=custom --file='{tmp_path}/my dump' postgresql://ada@host/runs" in result.stderr
     assert "pg_restore" in result.stderr
     assert "pg_basebackup" in result.stderr
-
-
-def test_an_import_that_is_refused_leaves_no_file_behind(tmp_path: Path) -> None:
-    (tmp_path / "log.jsonl").write_text('{"format": "gradespine/log/1"}\n')
-    path = tmp_path / "new.db"
-
-    result = run(f"sqlite:///{path}", "log", "import", str(tmp_path / "log.jsonl"))
-
-    assert result.exit_code == 2
-    assert [file.name for file in tmp_path.iterdir()] == ["log.jsonl"]
-
-    open_log(f"sqlite:///{path}").close()
-    assert run(f"sqlite:///{path}", "log", "import", str(tmp_path / "log.jsonl")).exit_code == 2
-    assert path.exists()

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Table, insert, update
 from grading.projector import EV_HIDDEN, Grades
 from spine import Actor, NewEvent, open_log, projection
 from spine.briefs import Brief
-from spine.schema import followers
+from spine.schema import followers, parked
 from tests.grading.cli.command import done, run
 
 
@@ -48,7 +48,7 @@ def test_the_list_shows_how_far_each_is_and_what_it_put_aside(url: str) -> None:
 
 
 def test_the_list_as_json(url: str) -> None:
-    aside = {"stream": "run/b", "seq": 1, "type": EV_HIDDEN, "error": "ValueError: no \x1b[31mthanks"}
+    aside = {"stream": "run/b", "seq": 1, "type": EV_HIDDEN, "error": "ValueError: no \x1b[31mthanks", "again": False}
 
     assert json.loads(done(url, "followers", "list", "--json")) == [
         {"name": "grades", "version": Grades.version, "position": 2, "lag": 1, "parked": [aside], "rebuild": None}
@@ -105,11 +105,21 @@ def test_an_unknown_follower_is_refused(url: str, command: list[str]) -> None:
     assert "did you mean grades?" in result.stderr
 
 
-def test_a_follower_of_another_program_is_not_unparked_here(url: str) -> None:
+def test_a_follower_of_another_program_is_asked(url: str) -> None:
+    class Theirs(Grades):
+        name = "theirs"
+
     with open_log(url) as log, log.database.write_transaction() as connection:
         connection.execute(update(followers).values(name="theirs"))
+        connection.execute(update(parked).values(follower="theirs"))
 
-    result = run(url, "followers", "unpark", "theirs", "run/b")
+    for _ in range(2):  # asked twice is asked once
+        said = done(url, "followers", "unpark", "theirs", "run/b")
+        assert said.startswith("theirs is asked to take run/b again")
+        assert done(url, "followers", "list").splitlines()[-1].endswith("thanks (it is asked to take it again)")
+    assert run(url, "followers", "unpark", "theirs", "run/none").exit_code == 2
 
-    assert result.exit_code == 2
-    assert "the program that runs it" in result.stderr
+    with open_log(url) as log:
+        projection.catch_up(log, Theirs(log))
+    [theirs] = json.loads(done(url, "followers", "list", "--json"))
+    assert (theirs["position"], theirs["lag"], theirs["parked"]) == (3, 0, [])

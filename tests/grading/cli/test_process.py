@@ -105,7 +105,8 @@ def test_help_is_cheap() -> None:
 
 COMMANDS = (
     "demo,import,streams,show,hide,unhide,grade,grades,explain,override,regrade,rebuild,judge,"
-    "log export,log import,db upgrade,db current,db check,db backup,followers list,followers reset,followers unpark,"
+    "log export,log import,log prune,db upgrade,db current,db check,db backup,"
+    "followers list,followers reset,followers unpark,"
     "grader add,grader list,grader show,grader check,grader activate,grader examples"
 )
 
