@@ -13,8 +13,8 @@ from grading.checks import Check, IncrementalCheck, Verdict
 from grading.curve import Change, Curve, Point, RungCurve, Standing
 from grading.errors import CheckBroken, MilestoneBroken
 from grading.evidence import Evidence, MapEvidence
-from grading.foresight import Cause, Changes, Outcome
 from grading.ladders import Ladder, Milestone, Mode
+from grading.outcomes import Cause, Changes, Outcome
 from grading.prefixes import Prefixes
 from grading.standings import CurveRefused, Stretch, settled, standings, stretches
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
 
-from grading.foresight import Cause
 from grading.ladders import Mode
+from grading.outcomes import Cause
 from spine import Event
 
 

@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 from grading.budget import Work
 from grading.calls import CALLED, RETURN_KEYS, RETURNED, Call, Pairing
 from grading.course import Course
-from grading.errors import BrokenCode, CheckBroken
+from grading.entries import Entry, Found, Outcome, Rivals, Unread, readable
+from grading.errors import BrokenCode
 from grading.operators import equal_key
 from grading.paths import MISSING, Path
 from grading.predicates import Asked, Mismatch, Predicate
@@ -50,6 +51,8 @@ class Context:
     ordinal: int = 0
     course: Course | None = None
     """Kept only where a check asks for it."""
+    looked_at: int = 0
+    """How much was looked at to ask how the check stands: entries, steps and (hundreds of) bytes."""
 
     def follow(self) -> Course:
         """Where the run began and how far it has come, as the events are taken."""
@@ -58,32 +61,6 @@ class Context:
         return self.course
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Something selected: where it stands, all seqs that tell of it, and what the check wanted kept of it."""
-
-    place: int
-    seq: int
-    seqs: tuple[int, ...]
-    ordinal: int
-    time: int
-    recorded_at: int
-    kept: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """Stands where something could not be read: whether it would be selected is not known."""
-
-    place: int
-    code: BrokenCode
-    where: str
-
-    def error(self) -> CheckBroken:
-        return CheckBroken(self.code, self.where)
-
-
-Outcome: TypeAlias = Entry | Unread
 Thing: TypeAlias = Event | Call
 Keep: TypeAlias = Callable[[Thing, Work], Any]
 """What to keep of a selected thing. Raises Mismatch, PayloadErased, OutOfBudget."""
@@ -126,7 +103,8 @@ def value_of(thing: Thing) -> Any:
 class Selection:
     """What a selector selects of the events so far: found entries, and in their places what could not be read.
 
-    `enough`: how many outcomes, from the front, the check needs. Only what may still matter is remembered.
+    `enough`: how many outcomes, from the front, the check needs. Only what may still matter is remembered. It is put in
+    order when it is asked for, and then only what was remembered since.
     """
 
     selector: Selector
@@ -141,6 +119,8 @@ class Selection:
     _keys: dict[int, object] = field(default_factory=dict)
     _newest: dict[object, int] = field(default_factory=dict)
     _final: list[int] = field(default_factory=list)
+    found: Found = field(init=False)
+    """What is selected so far."""
     _pairing: Pairing = field(init=False)
     _late_key: bool = field(init=False)
 
@@ -154,6 +134,8 @@ class Selection:
             self.enough = 1 if selector.pick is Pick.FIRST else None
         steps = () if selector.latest_by is None else selector.latest_by.steps
         self._late_key = selector.tools is not None and (not steps or steps[0] in RETURN_KEYS)
+        rivals = Rivals(self._keys) if self._late_key and selector.latest_by is not None else None
+        self.found = Found(self._items, rivals, last=selector.pick is Pick.LAST, enough=self.enough)
 
     def step(self, event: Event) -> None:
         """Take the next event; of types and actors that are not looked at, nothing is opened."""
@@ -177,14 +159,7 @@ class Selection:
 
     def outcomes(self) -> list[Outcome]:
         """What is selected so far, in order."""
-        places = sorted(self._items)
-        if self.selector.latest_by is not None and self._late_key:
-            newest = {self._keys[place]: place for place in places}
-            places = [place for place in places if newest[self._keys[place]] == place]
-        found = [outcome for outcome in map(self._items.__getitem__, places) if outcome is not None]
-        if self.selector.pick is Pick.LAST:
-            return found[-1:]
-        return found if self.enough is None else found[: self.enough]
+        return self.found.outcomes()
 
     def entries(self) -> list[Entry]:
         """What is selected so far. Raises CheckBroken at the first of it that could not be read."""
@@ -228,6 +203,7 @@ class Selection:
             self._settle(place, outcome, final=final)
         elif self._is_newest(key, place):
             self._items[place] = outcome
+            self.found.touched.append(place)
 
     def _considered(self, thing: Thing) -> tuple[Any] | None:
         """None where `where` does not hold, else what is to be kept."""
@@ -255,6 +231,8 @@ class Selection:
         self._newest[key] = place
         if before < place:
             del self._items[before], self._keys[before]
+            self.found.touched.append(before)
+            self.found.drop_gone()
         return True
 
     def _settle(self, place: int, outcome: Outcome | None, *, final: bool) -> None:
@@ -262,24 +240,24 @@ class Selection:
         if self.selector.pick is Pick.LAST and self._final and place < self._final[-1]:
             return
         if outcome is None:
-            self._items.pop(place, None)
+            self._forget([place])
             return
         self._items[place] = outcome
+        self.found.touched.append(place)
         if not final or (self.enough is None and self.selector.pick is not Pick.LAST):
             return
         insort(self._final, place)
         if self.selector.pick is Pick.LAST:
-            self._items = {at: kept for at, kept in self._items.items() if at >= place}
+            self._forget([at for at in self._items if at < place])
             self._final = [place]
         elif self.enough is not None and len(self._final) > self.enough:
-            self._items.pop(self._final.pop(), None)
+            self._forget([self._final.pop()])
 
-
-def readable(outcome: Outcome) -> Entry:
-    """The entry; raises what stands in its place."""
-    if isinstance(outcome, Unread):
-        raise outcome.error()
-    return outcome
+    def _forget(self, places: list[int]) -> None:
+        for place in places:
+            if self._items.pop(place, None) is not None:
+                self.found.touched.append(place)
+                self.found.drop_gone()
 
 
 def event_of(thing: Thing) -> Event:

@@ -7,11 +7,12 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from grading.budget import Work
 from grading.cleaning import Clean, cleaned
+from grading.entries import Entry, Unread
 from grading.errors import BrokenCode, CheckBroken
 from grading.operators import equal_key, not_a
 from grading.paths import MISSING, Path
 from grading.predicates import FromExpected, Mismatch, Predicate
-from grading.selectors import Context, Entry, Selection, Selector, Thing, Unread, View, value_of
+from grading.selectors import Context, Selection, Selector, Thing, View, value_of
 from spine import Event
 
 Take: TypeAlias = Path | tuple[Path, ...] | None

@@ -9,9 +9,12 @@ from typing import Any
 from grading.budget import Work
 from grading.checks import Verdict
 from grading.cleaning import Clean
+from grading.entries import Unread
+from grading.kinds.balance import Agreement, Balance, Balanced, Covered, Said
 from grading.kinds.base import NAMED, Demand, Running, cited
+from grading.kinds.saying import Saying
 from grading.paths import Path
-from grading.selectors import Context, Selector, Unread, View
+from grading.selectors import Context, Selector, View
 from grading.values import Digest, FixedSide, Selected, Shape, Side, Take, Value, Values, fingerprint
 from spine import Event
 
@@ -67,6 +70,7 @@ class CompareRunning:
         self._how = how
         self._want = want
         self._got = got
+        self._agreement: Agreement | None = None
         self.types = want.types | got.types
 
     def step(self, event: Event) -> None:
@@ -83,6 +87,20 @@ class CompareRunning:
                 return self._said(wanted, got, work)
             case _:
                 return _only(wanted, got, missing_fails=self._how is How.SAME)
+
+    def stands(self, work: Work) -> bool:
+        if self._agreement is None:
+            self._agreement = self._begun()
+        return self._agreement.holds(work)
+
+    def _begun(self) -> Agreement:
+        if self._how in (How.ONLY, How.SAME):
+            return Balanced(self._want, self._got, both=self._how is How.SAME)
+        if self._how is How.EVERY:
+            return Covered(self._want, self._got, Balance())
+        if isinstance(self._want, FixedSide):
+            return Covered(self._want, self._got, Said(len(self._want.fixed)))
+        return Saying(self._want, self._got)
 
     def _said(self, wanted: list[Value], got: list[Value | Unread], work: Work) -> Verdict:
         open_ = dict(enumerate(wanted))

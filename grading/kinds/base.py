@@ -29,8 +29,9 @@ from typing import Final, Protocol, TypeAlias
 
 from grading.budget import Work
 from grading.checks import Verdict
+from grading.entries import Entry, Outcome
 from grading.errors import CheckBroken
-from grading.selectors import Context, Entry, Outcome, Selector, View
+from grading.selectors import Context, Selector, View
 from spine import Event
 
 NAMED: Final = 5
@@ -56,6 +57,10 @@ class Running(Protocol):
 
     def result(self, work: Work) -> Verdict:
         """The verdict so far. `work` is what the asking may use up; nothing is changed. Raises CheckBroken."""
+
+    def stands(self, work: Work) -> bool:
+        """Whether that verdict would be that it passed: the same, raises the same and uses up as much, but asked again
+        it costs what has changed and not what there is."""
 
 
 class Leaf(Protocol):
@@ -122,12 +127,36 @@ class Broken:
     def result(self, work: Work) -> Verdict:
         raise CheckBroken(self.error.code, self.error.where)
 
+    def stands(self, work: Work) -> bool:
+        raise CheckBroken(self.error.code, self.error.where)
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A part that answers with how it stands, and no detail."""
+
+    part: Running
+
+    def result(self, work: Work) -> Verdict:
+        return PASSES if self.part.stands(work) else FAILS
+
+
+PASSES: Final = Verdict(True, "")
+FAILS: Final = Verdict(False, "")
+
+
+class Answering(Protocol):
+    """A part that can be asked for a verdict."""
+
+    def result(self, work: Work) -> Verdict: ...
+
 
 class Twice:
     """A check over the believed events and over everyone's: a violation in either decides."""
 
     def __init__(self, views: Sequence[Running], *, negated: bool) -> None:
         self._views: Final = views
+        self._plain: Final = [Plain(view) for view in views]
         self._violation: Final = negated
         self.types: Final = frozenset[str]().union(*(view.types for view in views))
 
@@ -136,7 +165,13 @@ class Twice:
             view.step(event)
 
     def result(self, work: Work) -> Verdict:
-        verdicts, broken = settle(self._views, work)
+        return self._settled(self._views, work)
+
+    def stands(self, work: Work) -> bool:
+        return self._settled(self._plain, work).passed
+
+    def _settled(self, views: Sequence[Answering], work: Work) -> Verdict:
+        verdicts, broken = settle(views, work)
         for verdict in verdicts:
             if verdict.passed is self._violation:
                 return verdict
@@ -148,7 +183,7 @@ class Twice:
 Settled: TypeAlias = tuple[list[Verdict], CheckBroken | None]
 
 
-def settle(parts: Sequence[Running], work: Work) -> Settled:
+def settle(parts: Sequence[Answering], work: Work) -> Settled:
     """The verdicts there are, and the first reason why there are not more: for checks that a violation decides,
     whatever else could not be read."""
     verdicts: list[Verdict] = []

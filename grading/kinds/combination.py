@@ -10,7 +10,7 @@ from grading.checks import Reducer, Verdict, run_over
 from grading.errors import BrokenCode, CheckBroken
 from grading.evidence import Evidence
 from grading.kinds.agreement import CompareCheck
-from grading.kinds.base import Running, begun, cited, settle, start
+from grading.kinds.base import Answering, Plain, Running, begun, cited, settle, start
 from grading.kinds.gaps import GapCheck
 from grading.kinds.judged import JudgedCheck
 from grading.kinds.order import BeforeCheck, SequenceCheck, WithinCheck
@@ -74,7 +74,7 @@ Leaf: TypeAlias = (
     | RepeatedCheck
 )
 Node: TypeAlias = Leaf | BeforeCheck | ConfirmedCheck | Combination | AtLeast | ReachedCheck
-Judge: TypeAlias = Callable[[Sequence[Running], Work], Verdict]
+Judge: TypeAlias = Callable[[Sequence[Answering], Work], Verdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +119,34 @@ class DocumentReducer:
             self._spent = f"seq {event.seq}"
 
     def result(self) -> Verdict:
-        if self._root is None or self._spent:
-            raise CheckBroken(BrokenCode.BUDGET_EXCEEDED, self._spent)
+        root = self._begun()
         try:
-            return self._root.result(self._context.work.fork())
+            return root.result(self._context.work.fork())
         except OutOfBudget:
             raise CheckBroken(BrokenCode.BUDGET_EXCEEDED, "the verdict itself") from None
+
+    def stands(self) -> bool:
+        """Whether the verdict would be that it passed. Asked again and again it costs what has changed, and not what
+        there is. Raises CheckBroken as `result` does."""
+        root = self._begun()
+        try:
+            return root.stands(self._context.work.fork())
+        except OutOfBudget:
+            raise CheckBroken(BrokenCode.BUDGET_EXCEEDED, "the verdict itself") from None
+
+    def heeds(self, event: Event) -> bool:
+        """Whether it may stand otherwise by this event. One that measures to the end of the run heeds every event."""
+        return event.row.type in self._types or self._context.course is not None
+
+    @property
+    def looked_at(self) -> int:
+        """How much was looked at, so far, to say how it stands."""
+        return self._context.looked_at
+
+    def _begun(self) -> Running:
+        if self._root is None or self._spent:
+            raise CheckBroken(BrokenCode.BUDGET_EXCEEDED, self._spent)
+        return self._root
 
 
 def _begin(node: Node, context: Context, *, negated: bool) -> Running:
@@ -170,6 +192,7 @@ def _lasting(node: Node) -> bool:
 class Joined:
     def __init__(self, parts: Sequence[Running], judge: Judge) -> None:
         self._parts: Final = parts
+        self._plain: Final = [Plain(part) for part in parts]
         self._judge: Final = judge
         self.types: Final = frozenset[str]().union(*(part.types for part in parts))
 
@@ -181,8 +204,11 @@ class Joined:
     def result(self, work: Work) -> Verdict:
         return self._judge(self._parts, work)
 
+    def stands(self, work: Work) -> bool:
+        return self._judge(self._plain, work).passed
 
-def _all_of(parts: Sequence[Running], work: Work) -> Verdict:
+
+def _all_of(parts: Sequence[Answering], work: Work) -> Verdict:
     passed: list[Verdict] = []
     for index, part in enumerate(parts):
         verdict = part.result(work)
@@ -192,11 +218,11 @@ def _all_of(parts: Sequence[Running], work: Work) -> Verdict:
     return Verdict(True, _joined(passed), cited(verdict.citations for verdict in passed))
 
 
-def _any_of(parts: Sequence[Running], work: Work) -> Verdict:
+def _any_of(parts: Sequence[Answering], work: Work) -> Verdict:
     return _at_least(1)(parts, work)
 
 
-def _none_of(parts: Sequence[Running], work: Work) -> Verdict:
+def _none_of(parts: Sequence[Answering], work: Work) -> Verdict:
     verdicts, broken = settle(parts, work)
     there = [verdict for verdict in verdicts if verdict.passed]
     if there:
@@ -207,7 +233,7 @@ def _none_of(parts: Sequence[Running], work: Work) -> Verdict:
 
 
 def _at_least(count: int) -> Judge:
-    def judge(parts: Sequence[Running], work: Work) -> Verdict:
+    def judge(parts: Sequence[Answering], work: Work) -> Verdict:
         passed: list[Verdict] = []
         failed: list[Verdict] = []
         for part in parts:

@@ -1,5 +1,6 @@
 """gap: how long nothing came of what should keep coming."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,10 +9,11 @@ from itertools import pairwise
 from grading.budget import Work
 from grading.checks import Verdict
 from grading.course import Course, Point
+from grading.entries import Entry
 from grading.errors import CheckBroken
 from grading.kinds.base import Demand, Running, sort_out
 from grading.kinds.distance import Distance
-from grading.selectors import Context, Entry, Selection, Selector, View
+from grading.selectors import Context, Selection, Selector, View
 from spine import Event
 
 
@@ -51,6 +53,8 @@ class GapRunning:
         self._check = check
         self._selection = selection
         self._course = course
+        self._points: list[int] = []
+        self._wide = 0
         self.types = selection.types
 
     def step(self, event: Event) -> None:
@@ -63,6 +67,46 @@ class GapRunning:
         if broken is not None and not verdict.passed:
             raise CheckBroken(broken.code, broken.where)
         return verdict
+
+    def stands(self, work: Work) -> bool:
+        self._follow()
+        passed = bool(self._points) and not self._wide and not self._open()
+        if not passed:
+            self._selection.found.check_readable()
+        return passed
+
+    def _follow(self) -> None:
+        """Keep how many gaps between those selected are too wide."""
+        point = self._check.distance.point
+        for _, before, after in self._selection.found.changes():
+            if isinstance(before, Entry):
+                at = bisect_left(self._points, point(before))
+                self._wide -= self._widths(at, at + 1) - self._widths_without(at)
+                del self._points[at]
+            if isinstance(after, Entry):
+                at = bisect_left(self._points, point(after))
+                self._points.insert(at, point(after))
+                self._wide += self._widths(at, at + 1) - self._widths_without(at)
+
+    def _widths(self, *places: int) -> int:
+        """How many of the gaps before these are too wide."""
+        return sum(self._is_wide(self._points[at - 1], self._points[at]) for at in places if 0 < at < len(self._points))
+
+    def _widths_without(self, at: int) -> int:
+        """How many would be if this one were not there."""
+        return 0 < at < len(self._points) - 1 and self._is_wide(self._points[at - 1], self._points[at + 1])
+
+    def _is_wide(self, before: int, after: int) -> bool:
+        return after - before > self._check.distance.reach
+
+    def _open(self) -> bool:
+        """Whether the gap to an edge is too wide."""
+        point, edges = self._check.distance.point, self._check.edges
+        start = self._course.start() if Edge.START in edges else None
+        end = self._end() if Edge.END in edges else None
+        return (start is not None and self._is_wide(point(start), self._points[0])) or (
+            end is not None and self._is_wide(self._points[-1], point(end))
+        )
 
     def _verdict(self, entries: Sequence[Entry]) -> Verdict:
         check = self._check

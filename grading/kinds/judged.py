@@ -7,6 +7,7 @@ from grading.budget import Work
 from grading.checks import Verdict
 from grading.errors import BrokenCode, CheckBroken
 from grading.kinds.base import NAMED, Demand, Running, at
+from grading.kinds.standing import Kept
 from grading.operators import Operator, not_a
 from grading.paths import MISSING, Path
 from grading.predicates import Test
@@ -53,7 +54,7 @@ class JudgedCheck:
 
     def begin(self, context: Context, view: View) -> Running:
         if self.key is not None and context.answers is not None:
-            return SuppliedRunning(self, context.answers.get(self.key))
+            return SuppliedRunning(self, context, context.answers.get(self.key))
         return JudgedRunning(self, Selection(self.of, context, view, keep=_itself))
 
     def verdict(self, text: str, named: str, seqs: tuple[int, ...], work: Work) -> Verdict:
@@ -79,6 +80,7 @@ class JudgedRunning:
     def __init__(self, check: JudgedCheck, selection: Selection) -> None:
         self._check: Final = check
         self._selection: Final = selection
+        self._kept: Final = Kept(selection.context)
         self.types: Final = selection.types
 
     def step(self, event: Event) -> None:
@@ -96,14 +98,18 @@ class JudgedRunning:
             return Verdict(False, f"{named} has no {check.path}", entry.seqs)
         return check.verdict(text, named, entry.seqs, work)
 
+    def stands(self, work: Work) -> bool:
+        return self._kept.ask(self._selection.found.version, lambda work: self.result(work).passed, work)
+
 
 class SuppliedRunning:
     """An answer that was supplied with the evidence: no event decides, so none is cited."""
 
     types = frozenset[str]()
 
-    def __init__(self, check: JudgedCheck, text: str | None) -> None:
+    def __init__(self, check: JudgedCheck, context: Context, text: str | None) -> None:
         self._check: Final = check
+        self._kept: Final = Kept(context)
         self._text: Final = text
 
     def step(self, event: Event) -> None:
@@ -113,6 +119,9 @@ class SuppliedRunning:
         if self._text is None:
             return Verdict(False, f"no {self._check.subject}")
         return self._check.verdict(well_formed(self._text), f"the supplied {self._check.subject}", (), work)
+
+    def stands(self, work: Work) -> bool:
+        return self._kept.ask(self._text, lambda work: self.result(work).passed, work)
 
 
 def _holds(rule: PlacedRule, text: str, work: Work) -> bool:

@@ -21,6 +21,8 @@ class Pairs:
         self._work: Final = work
         self._left_of: Final[dict[int, int]] = {}
         self._right_of: Final[dict[int, int]] = {}
+        self.exhausted: Final[set[int]] = set()
+        """The things on the left all of whose places were looked at: only theirs would others have followed."""
 
     def pair(self, left: int) -> bool:
         """Give it a partner, moving others where that helps; False when there is none for it."""
@@ -30,7 +32,7 @@ class Pairs:
             _, places = path[-1]
             place = next((place for place in places if self._is_new(place, reached)), None)
             if place is None:
-                path.pop()
+                self.exhausted.add(path.pop()[0])
                 continue
             reached.add(place)
             holder = self._left_of.get(place)

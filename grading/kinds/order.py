@@ -5,9 +5,12 @@ from dataclasses import dataclass
 
 from grading.budget import Work
 from grading.checks import Verdict
+from grading.entries import Entry, Outcome, Unread, readable
 from grading.kinds.base import Demand, Running, Twice, at, limiting_views, seqs_of
 from grading.kinds.distance import Distance
-from grading.selectors import Context, Entry, Selection, Selector, Unread, View, readable
+from grading.kinds.folds import Nearest
+from grading.kinds.standing import Folding
+from grading.selectors import Context, Selection, Selector, View
 from spine import Event
 
 
@@ -39,23 +42,25 @@ class SequenceRunning:
             selection.step(event)
 
     def result(self, work: Work) -> Verdict:
-        chain: list[Entry] = []
-        for selection in self._selections:
-            # The earliest that fits leaves the most room for what follows.
-            found = _after(selection, chain[-1].place if chain else 0)
-            if found is None:
-                after = f" after seq {chain[-1].seq}" if chain else ""
-                return Verdict(False, f"no {selection.selector}{after}", seqs_of(chain))
-            chain.append(found)
+        chain = self._chain()
+        if len(chain) < len(self._selections):
+            after = f" after seq {chain[-1].seq}" if chain else ""
+            return Verdict(False, f"no {self._selections[len(chain)].selector}{after}", seqs_of(chain))
         return Verdict(True, "seq " + ", then ".join(str(entry.seq) for entry in chain), seqs_of(chain))
 
+    def stands(self, work: Work) -> bool:
+        return len(self._chain()) == len(self._selections)
 
-def _after(selection: Selection, place: int) -> Entry | None:
-    """The first that is selected after a place. Raises CheckBroken where one before it could not be read."""
-    for outcome in selection.outcomes():
-        if outcome.place > place:
-            return readable(outcome)
-    return None
+    def _chain(self) -> list[Entry]:
+        """One of each as far as there are: the earliest that fits leaves the most room for what follows. Raises
+        CheckBroken where that could not be read."""
+        chain: list[Entry] = []
+        for selection in self._selections:
+            found = selection.found.after(chain[-1].place if chain else 0)
+            if found is None:
+                break
+            chain.append(readable(found))
+        return chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,8 @@ class WithinRunning:
         self._check = check
         self._first = first
         self._then = then
+        self._nearest = Nearest(check.distance)
+        self._folding: Folding | None = None
         self.types = first.types | then.types
 
     def step(self, event: Event) -> None:
@@ -96,6 +103,11 @@ class WithinRunning:
         if pair is None:
             return Verdict(False, f"no {check.then} within {check.distance} of {check.first}")
         return Verdict(True, f"seq {pair[0].seq}, then {pair[1].seq} within {check.distance}", seqs_of(pair))
+
+    def stands(self, work: Work) -> bool:
+        self._folding = self._folding or Folding(self._nearest, [self._then, self._first])
+        self._folding.follow()
+        return self._nearest.found()
 
     def _pair(self) -> tuple[Entry, Entry] | None:
         """The earliest `then` that is near enough, with the nearest `first` before it."""
@@ -176,3 +188,19 @@ class BeforeRunning:
         if guard is None:
             return Verdict(True, f"no {self._then.selector}")
         return Verdict(True, f"{self._first.selector} {at([guard])} comes first", guard.seqs)
+
+    def stands(self, work: Work) -> bool:
+        guard, blind = self._first.found.first_entry(), self._first.found.first_unread()
+        then, certain = self._then.found.after(0), self._then.found.first_entry()
+        if certain is not None and not _guards(guard, certain) and not _guards(blind, certain):
+            return False
+        if then is not None and not _guards(guard, then):
+            unread = self._then.found.first_unread()
+            doubt = blind if unread is None or _guards(guard, unread) else unread
+            assert doubt is not None
+            raise doubt.error()
+        return True
+
+
+def _guards(first: Outcome | None, then: Outcome) -> bool:
+    return first is not None and first.place < then.place

@@ -1,6 +1,6 @@
 """event, absent, count, last, answer: whether something is among the events, how often, and what the last of it is."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -8,6 +8,7 @@ from grading.budget import Work
 from grading.checks import Verdict
 from grading.errors import BrokenCode, CheckBroken
 from grading.kinds.base import Demand, Running, at, seqs_of, sort_out
+from grading.kinds.standing import Kept
 from grading.operators import Operator
 from grading.paths import Path
 from grading.predicates import Asked, Mismatch, Predicate, Test
@@ -32,6 +33,10 @@ class EventCheck:
     def begin(self, context: Context, view: View) -> Running:
         return CountRunning(self, Selection(self.of, context, view, enough=1))
 
+    def holds(self, selection: Selection) -> bool:
+        selection.found.check_readable()
+        return selection.found.count() > 0
+
     def judge(self, selection: Selection) -> Verdict:
         entries = selection.entries()
         if entries:
@@ -55,6 +60,12 @@ class AbsentCheck:
 
     def begin(self, context: Context, view: View) -> Running:
         return CountRunning(self, Selection(self.of, context, view))
+
+    def holds(self, selection: Selection) -> bool:
+        if selection.found.count():
+            return False
+        selection.found.check_readable()
+        return True
 
     def judge(self, selection: Selection) -> Verdict:
         entries, broken = sort_out(selection.outcomes())
@@ -93,6 +104,13 @@ class CountCheck:
         enough = self.count if self.bound is Bound.AT_LEAST else None
         return CountRunning(self, Selection(self.of, context, view, enough=enough))
 
+    def holds(self, selection: Selection) -> bool:
+        found = selection.found.count()
+        if self.bound is not Bound.AT_LEAST and found > self.count:
+            return False
+        selection.found.check_readable()
+        return self.bound is Bound.AT_MOST or found >= self.count
+
     def judge(self, selection: Selection) -> Verdict:
         entries, broken = sort_out(selection.outcomes())
         found = len(entries)
@@ -120,6 +138,9 @@ class CountRunning:
 
     def result(self, work: Work) -> Verdict:
         return self.check.judge(self.selection)
+
+    def stands(self, work: Work) -> bool:
+        return self.check.holds(self.selection)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +173,10 @@ class LastRunning:
     selection: Selection
     fits: Asked
     nothing_passes: bool = False
+    _kept: Kept = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._kept = Kept(self.selection.context)
 
     @property
     def types(self) -> frozenset[str]:
@@ -167,6 +192,9 @@ class LastRunning:
         passed = _fits(self.fits, entries[-1].kept, entries[-1].seq, work)
         what = "fits" if passed else "does not fit"
         return Verdict(passed, f"{self.named}, {at(entries[-1:])}, {what}", entries[-1].seqs)
+
+    def stands(self, work: Work) -> bool:
+        return self._kept.ask(self.selection.found.version, lambda work: self.result(work).passed, work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +219,7 @@ class AnswerCheck:
         fits = self.test.bind(context.expected)
         nothing_passes = self.demand is Demand.LIMIT
         if context.answers is not None:
-            return SuppliedAnswer(self.key, context.answers.get(self.key), fits, nothing_passes=nothing_passes)
+            return SuppliedAnswer(self, context, context.answers.get(self.key), fits)
         selection = Selection(self.selectors[0], context, view, keep=_itself)
         named, nothing = f"the answer for {self.key}", f"no answer for {self.key}"
         return LastRunning(named, nothing, selection, fits, nothing_passes=nothing_passes)
@@ -202,11 +230,12 @@ class SuppliedAnswer:
 
     types = frozenset[str]()
 
-    def __init__(self, key: str, answer: str | None, fits: Asked, *, nothing_passes: bool) -> None:
-        self._key = key
+    def __init__(self, check: AnswerCheck, context: Context, answer: str | None, fits: Asked) -> None:
+        self._key = check.key
         self._answer = answer
         self._fits = fits
-        self._nothing_passes = nothing_passes
+        self._nothing_passes = check.demand is Demand.LIMIT
+        self._kept = Kept(context)
 
     def step(self, event: Event) -> None:
         """Events say nothing here."""
@@ -220,6 +249,9 @@ class SuppliedAnswer:
             where = f"the supplied answer for {self._key}: {error.path}: {error.what}"
             raise CheckBroken(BrokenCode.WRONG_TYPE, where) from None
         return Verdict(passed, f"the supplied answer for {self._key} {'fits' if passed else 'does not fit'}")
+
+    def stands(self, work: Work) -> bool:
+        return self._kept.ask(self._key, lambda work: self.result(work).passed, work)
 
 
 def _itself(thing: Thing, work: Work) -> Thing:

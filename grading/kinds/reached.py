@@ -177,20 +177,31 @@ class ReachedRunning:
             return Verdict(False, self._named("not reached"), self._cited(()))
         return Verdict(False, f"{self._named('not reached')}, over at seq {self._ended}", self._cited((self._ended,)))
 
+    def stands(self, work: Work) -> bool:
+        if self._passed is not None:
+            return True
+        if self._lasting:
+            passed = self._inner.stands(work)
+            if passed and self._window.doubt is not None:
+                raise CheckBroken(self._window.doubt.code, self._window.doubt.where)
+            return passed
+        if self._broken is not None:
+            raise CheckBroken(self._broken.code, self._broken.where)
+        return False
+
     def _ask(self, *, certain: bool = False) -> bool:
         """Ask the check; whether it has passed in the window. `certain`: it is known to be open."""
         self._work.step(1 + sum(cost(leaf, self._heard) for leaf in self._leaves))
         try:
-            verdict = self._inner.result(self._work)
+            if not self._inner.stands(self._work):
+                return False
         except CheckBroken as error:
             self._broken = self._broken or error
-            return False
-        if not verdict.passed:
             return False
         if self._window.doubt is not None and not certain:
             self._broken = self._broken or self._window.doubt
             return False
-        self._passed = verdict
+        self._passed = self._inner.result(Work())  # what that uses up was used up by asking how it stands
         return True
 
     def _named(self, what: str) -> str:

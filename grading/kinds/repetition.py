@@ -7,9 +7,12 @@ from typing import Any, Final
 
 from grading.budget import Work
 from grading.checks import Verdict
+from grading.entries import Entry, Outcome, Unread
 from grading.kinds.base import Demand, Running, Twice, cited, limiting_views, seqs_of
+from grading.kinds.folds import Confirmations, Rows
+from grading.kinds.standing import Folding
 from grading.paths import MISSING
-from grading.selectors import Context, Entry, Outcome, Selection, Selector, Thing, Unread, View, value_of
+from grading.selectors import Context, Selection, Selector, Thing, View, value_of
 from grading.trust import default_trust
 from grading.values import Selected, Shape, Take, fingerprint
 from spine import Actor, Event
@@ -48,10 +51,12 @@ class _Keep:
         return MISSING if value is MISSING else fingerprint(value, work)
 
 
-@dataclass(slots=True)
 class RepeatedRunning:
-    check: RepeatedCheck
-    selection: Selection
+    def __init__(self, check: RepeatedCheck, selection: Selection) -> None:
+        self.check: Final = check
+        self.selection: Final = selection
+        self._rows: Final = Rows(check.at_most, check.window)
+        self._folding: Folding | None = None
 
     @property
     def types(self) -> frozenset[str]:
@@ -72,6 +77,13 @@ class RepeatedRunning:
         if unread is not None:
             raise unread.error()
         return Verdict(True, f"{check.of.of}, {bound}: kept")
+
+    def stands(self, work: Work) -> bool:
+        self._folding = self._folding or Folding(self._rows, [self.selection], nothing=MISSING)
+        self._folding.follow()
+        if not self._rows.too_often:
+            self.selection.found.check_readable()
+        return not self._rows.too_often
 
     def _in_a_window(self, outcomes: Sequence[Outcome], window: int) -> list[Entry]:
         """The first that are too many; what could not be read has its place in the window."""
@@ -146,6 +158,8 @@ class ConfirmedRunning:
     def __init__(self, calls: Selection, by: Selection) -> None:
         self._calls: Final = calls
         self._by: Final = by
+        self._confirmations: Final = Confirmations()
+        self._folding: Folding | None = None
         self.types: Final = calls.types | by.types
 
     def step(self, event: Event) -> None:
@@ -178,6 +192,11 @@ class ConfirmedRunning:
             raise doubt.error()
         entries = [call for call in calls if isinstance(call, Entry)]
         return Verdict(True, f"each of {len(entries)} confirmed", cited([seqs_of(entries), seqs_of(used)]))
+
+    def stands(self, work: Work) -> bool:
+        self._folding = self._folding or Folding(self._confirmations, [self._calls, self._by])
+        self._folding.follow()
+        return self._confirmations.each()
 
     def _bare(self, call: Entry, number: int, before: Entry | None) -> Verdict:
         since = "" if before is None else f" since seq {before.seq}"

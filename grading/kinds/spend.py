@@ -7,13 +7,16 @@ from typing import Final
 
 from grading.budget import Work
 from grading.checks import Verdict
+from grading.entries import Entry, readable
 from grading.errors import BrokenCode, CheckBroken
 from grading.kinds.amounts import NOTHING, added, amount_at, may_give_back, text_at
 from grading.kinds.base import NAMED, Demand, Running, cited, seqs_of, sort_out
+from grading.kinds.folds import FirstEnough
 from grading.kinds.presence import Bound
+from grading.kinds.standing import Folding
 from grading.paths import Path
 from grading.predicates import Mismatch
-from grading.selectors import Context, Entry, Selection, Selector, Thing, View, event_of, readable, value_of
+from grading.selectors import Context, Selection, Selector, Thing, View, event_of, value_of
 from grading.trust import default_trust
 from spine import Event, PayloadErased
 
@@ -58,6 +61,9 @@ class SumCheck:
 class SumRunning:
     check: SumCheck
     selection: Selection
+    _total: Decimal = NOTHING
+    _first: FirstEnough | None = None
+    _folding: Folding | None = None
 
     @property
     def types(self) -> frozenset[str]:
@@ -68,6 +74,26 @@ class SumRunning:
 
     def result(self, work: Work) -> Verdict:
         return self._enough() if self.check.bound is Bound.AT_LEAST else self._bounded()
+
+    def stands(self, work: Work) -> bool:
+        if self.check.bound is not Bound.AT_LEAST:
+            return self._keeps()
+        if self._first is None or self._folding is None:
+            self._first = FirstEnough(self.check.amount)
+            self._folding = Folding(self._first, [self.selection], nothing=None)
+        self._folding.follow()
+        return self._first.found()
+
+    def _keeps(self) -> bool:
+        for _, before, after in self.selection.found.changes():
+            if isinstance(before, Entry) and before.kept is not None:
+                self._total = added(self._total, before.kept.copy_negate())
+            if isinstance(after, Entry) and after.kept is not None:
+                self._total = added(self._total, after.kept)
+        if self._total > self.check.amount:
+            return False
+        self.selection.found.check_readable()
+        return self.check.bound is Bound.AT_MOST or self._total >= self.check.amount
 
     def _enough(self) -> Verdict:
         total, counted = NOTHING, list[Entry]()
@@ -244,3 +270,10 @@ class BudgetRunning:
             raise self._broken
         deciding = cited(account.seqs for account in self._accounts.values() if account.charged_at is not None)
         return Verdict(True, f"within what was allowed ({self._charges} charges)", deciding)
+
+    def stands(self, work: Work) -> bool:
+        if self._over:
+            return False
+        if self._broken is not None:
+            raise self._broken
+        return True

@@ -8,13 +8,16 @@ from typing import Any, Final
 
 from grading.budget import Work
 from grading.checks import Verdict
+from grading.entries import Entry, Outcome, Unread, readable
 from grading.errors import BrokenCode, CheckBroken
 from grading.kinds.base import NAMED, Demand, Running, cited
 from grading.kinds.matching import Pairs
+from grading.kinds.progress import Growing, InOrder, NoneBut, NoneMissing, Paired
+from grading.kinds.standing import Folding
 from grading.operators import not_a
 from grading.paths import MISSING, Path
 from grading.predicates import FromExpected, Mismatch
-from grading.selectors import Context, Entry, Outcome, Selection, Selector, Thing, Unread, View, readable, value_of
+from grading.selectors import Context, Selection, Selector, Thing, View, value_of
 from grading.values import fingerprint
 from spine import Event
 
@@ -91,6 +94,10 @@ class TrajectoryCheck:
         """Raises CheckBroken where the reference is missing, or of a wrong type."""
         return TrajectoryRunning(self, _wanted(self.wanted, context), Selection(self.of, context, view, keep=_step))
 
+    def steps(self, wanted: Step) -> int:
+        """What it costs to find out whether a call is a wanted one."""
+        return 1 + len(wanted.arguments or ())
+
     def fits(self, made: Step, wanted: Step) -> bool:
         """Whether a call is a wanted one."""
         if made.tool != wanted.tool:
@@ -127,6 +134,8 @@ class TrajectoryRunning:
         self._check: Final = check
         self._wanted: Final = wanted
         self._selection: Final = selection
+        self._progress: Folding | Growing | None = None
+        self._in_order: Final = InOrder(check, [one.step for one in wanted])
         self.types: Final = selection.types
 
     def step(self, event: Event) -> None:
@@ -141,6 +150,23 @@ class TrajectoryRunning:
                 return self._superset(outcomes, work)
             case how:
                 return self._subset(outcomes, work, all_of_them=how is Match.UNORDERED)
+
+    def stands(self, work: Work) -> bool:
+        if self._progress is None:
+            strict = self._check.how is Match.STRICT
+            self._progress = (
+                Folding(self._in_order, [self._selection]) if strict else Growing(self._paired, self._selection)
+            )
+        if isinstance(self._progress, Growing):
+            return self._progress.agrees(work)
+        self._progress.follow()
+        return self._in_order.all_made(work)
+
+    def _paired(self, context: Context) -> Paired:
+        wanted = [one.step for one in self._wanted]
+        if self._check.how is Match.SUPERSET:
+            return NoneMissing(self._check, wanted, context)
+        return NoneBut(self._check, wanted, all_of_them=self._check.how is Match.UNORDERED)
 
     def _strict(self, outcomes: Sequence[Outcome], work: Work) -> Verdict:
         for index, wanted in enumerate(self._wanted):
@@ -194,7 +220,7 @@ class TrajectoryRunning:
         return found
 
     def _count(self, work: Work, wanted: Step) -> None:
-        work.step(1 + len(wanted.arguments or ()))
+        work.step(self._check.steps(wanted))
 
     def _nearest(self, made: Step, taken: frozenset[int]) -> Wanted | None:
         """A wanted call of the same tool that no other call has been: what this one was probably to be."""

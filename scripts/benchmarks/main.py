@@ -46,7 +46,7 @@ PARTS: Final = {
     "read": Part("scan the log, read a stream and fold it; against the raw driver and a peer", ("read", "replay")),
     "follow": Part("from an append to a follower in another process, p50 and p99", ("follow",)),
     "project": Part("rebuild the projection of grades; against scan and decode alone", ("project",)),
-    "grade": Part("grade recorded runs; against raw read, decode and insert", ("grade",)),
+    "grade": Part("grade runs, against raw read, decode and insert; the curve of a long run", ("grade", "curve")),
     "memory": Part("peak memory of a scan, export, verify and rebuild of a million events", ("memory",)),
 }
 

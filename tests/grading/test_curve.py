@@ -1,7 +1,7 @@
 """The curve of a run says of every prefix what grading that prefix anew says."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 from unittest.mock import patch
 
 import pytest
@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 
 from grading import climb, standings
 from grading.budget import Budget
-from grading.checks import Check, Verdict, event_recorded
+from grading.checks import Check, Reducer, Verdict, event_recorded
 from grading.climb import curve
 from grading.curve import Curve, Point, Standing
+from grading.entries import Outcome
 from grading.errors import BrokenCode, CheckBroken, MilestoneBroken
 from grading.evidence import Evidence, MapEvidence, StreamEvidence
-from grading.foresight import Cause
+from grading.kinds.combination import DocumentReducer
 from grading.ladders import Ladder, Milestone, Mode
-from grading.selectors import Outcome, Selection
+from grading.outcomes import Cause
+from grading.selectors import Selection
 from grading.standings import CurveRefused
 from spine import Event, MemoryLog, NewEvent
 from tests.grading.language.cases import AGENT, HUMAN, RUN, called, check, expected, new, returned
@@ -81,7 +83,7 @@ GROWING = st.sampled_from(
         "{type: x.a, pick: first, where: {path: n, is: number}}",
     ]
 )
-FORESEEN = st.one_of(
+GROWN = st.one_of(
     st.builds("event: {}".format, GROWING),
     st.builds("absent: {}".format, GROWING),
     st.builds(
@@ -104,7 +106,7 @@ FORESEEN = st.one_of(
         st.sampled_from(["n", "answer"]),
     ),
 )
-NEGATED = st.builds("none_of: [{{{}}}]".format, FORESEEN)
+NEGATED = st.builds("none_of: [{{{}}}]".format, GROWN)
 
 
 @given(
@@ -145,7 +147,7 @@ SPENT = st.one_of(
 
 
 @given(OTHER_KINDS, CHECKS, st.sampled_from(["all_of", "any_of"]), st.lists(KNOWN | SPENT, max_size=14))
-def test_a_kind_that_is_not_known_here_is_asked_after_every_event(
+def test_every_kind_is_followed_from_one_event_to_the_next(
     text: str, other: str, junction: str, events: list[NewEvent]
 ) -> None:
     joined = check(f"{junction}: [{{{other}}}, {{{text}}}]")
@@ -164,12 +166,13 @@ CALLS = st.lists(
 )
 
 
-@given(FORESEEN | NEGATED, st.lists(st.integers(1, 2), max_size=3), CALLS, st.sampled_from([0, 0, 0, 5]))
-def test_what_is_foreseen_is_what_grading_says(text: str, want: list[int], events: list[NewEvent], erase: int) -> None:
+@given(GROWN | NEGATED, st.lists(st.integers(1, 2), max_size=3), CALLS, st.sampled_from([0, 0, 0, 5]))
+def test_of_what_grows_the_curve_is_what_grading_says(
+    text: str, want: list[int], events: list[NewEvent], erase: int
+) -> None:
     log = log_of([expected(numbers=want), *events], [erase] if 0 < erase <= len(events) else [])
 
-    with patch.object(standings, "_FORESEEN_FROM", 0), patch("grading.foresight._PARTS", 2):
-        assert_true(ladder(check(text)), log)
+    assert_true(ladder(check(text)), log)
 
 
 @given(SELECTORS, st.integers(1, 60), EVENTS)
@@ -303,21 +306,67 @@ def test_an_empty_run_and_an_empty_ladder_have_a_curve_of_one_point() -> None:
 
 
 def many(count: int) -> list[NewEvent]:
-    return [expected(numbers=[0, 1]), *(new("x.a", n=n, k=str(n)) for n in range(count))]
+    return [new("x.a", n=n, k=str(n)) for n in range(count)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "absent: {type: x.a}",
-        "count: {of: {type: x.a}, exactly: 300}",
-        "sequence: [{type: x.a}, {type: x.b}]",
-        "within: {first: {type: x.a}, then: {type: x.b}, events: 1}",
-        "compare: {want: {expected: numbers}, got: {type: x.a, take: n}, as: every}",
-        "none_of: [{sequence: [{type: x.a}, {type: x.b}]}]",
-    ],
-)
-def test_what_a_check_is_asked_about_grows_with_the_run_and_not_with_its_square(text: str) -> None:
+def paired(count: int) -> list[NewEvent]:
+    """Values that are wanted, and got right behind."""
+    return [new("x.b" if n % 2 else "x.a", n=n // 2, k=str(n % 7), text=f"{n // 2}!") for n in range(count)]
+
+
+def in_turn(count: int) -> list[NewEvent]:
+    """Calls that return before the next is made."""
+    pairs = ((called(f"c{n}", "tu"[n % 2], n=n), returned(f"c{n}", "tu"[n % 2], n)) for n in range(count // 2))
+    return [event for pair in pairs for event in pair]
+
+
+def all_open(count: int) -> list[NewEvent]:
+    """Calls that are all made before the first returns."""
+    turns = in_turn(count)
+    return [*turns[::2], *turns[1::2]]
+
+
+CHEAP = [
+    (many, "absent: {type: x.a}"),
+    (many, "absent: {type: x.a, latest_by: n}"),
+    (many, "absent: {type: x.a, latest_by: k, where: {path: n, ge: 0}}"),
+    (many, "count: {of: {type: x.a}, exactly: 300}"),
+    (many, "count: {of: {type: x.a}, at_least: 300}"),
+    (many, "sequence: [{type: x.a}, {type: x.b}]"),
+    (many, "sequence: [{type: x.a, pick: last}, {type: x.a}]"),
+    (many, "within: {first: {type: x.a}, then: {type: x.b}, events: 1}"),
+    (many, "compare: {want: {expected: numbers}, got: {type: x.a, take: n}, as: every}"),
+    (many, "none_of: [{sequence: [{type: x.a}, {type: x.b}]}]"),
+    (many, "repeated: {of: {type: x.a, take: n}, at_most: 2}"),
+    (many, "repeated: {of: {type: x.a, take: n}, at_most: 2, window: 50}"),
+    (many, "gap: {of: {type: x.a}, seconds: 60, edges: [start, end]}"),
+    (many, "sum: {of: {type: x.a, take: n}, at_most: 1000000000}"),
+    (many, "sum: {of: {type: x.a, take: n}, at_least: 1000000000}"),
+    (many, "before: {first: {type: x.b}, then: {type: x.a}}"),
+    (many, "judge: {of: {type: x.a}, path: k, rules: [{contains: '7'}]}"),
+    (many, "reached: {check: {last: {of: {type: x.a}, is: {path: n, lt: 0}}}, events: 100000}"),
+    (many, "reached: {check: {count: {of: {type: x.a}, at_least: 100000}}, events: 100000}"),
+    (paired, "confirmed: {calls: {type: x.b}, by: {type: x.a}}"),
+    (paired, "compare: {want: {type: x.a, take: n}, got: {type: x.b, take: n}, as: same}"),
+    (paired, "compare: {want: {type: x.a, take: n}, got: {type: x.b, take: n}, as: every}"),
+    (paired, "within: {first: {type: x.a, where: {path: n, lt: 1}}, then: {type: x.b}, events: 1}"),
+    (in_turn, "trajectory: {calls: [{tool: t}, {tool: u}], as: strict}"),
+    (in_turn, "trajectory: {calls: [{tool: t}, {tool: u}], as: unordered}"),
+    (in_turn, "trajectory: {calls: [{tool: t}, {tool: u, arguments: {n: -1}}], as: superset}"),
+    (in_turn, "absent: {call: '*', latest_by: result, where: {path: returned, eq: true}}"),
+    (in_turn, "sum: {of: {call: '*', take: result}, at_least: 1000000000}"),
+    (all_open, "repeated: {of: {call: '*', take: result}, at_most: 2}"),
+    (all_open, "compare: {want: {expected: numbers}, got: {call: '*', take: result}, as: only}"),
+    (all_open, "absent: {call: '*', where: {path: result, lt: 0}}"),
+]
+
+
+@pytest.mark.parametrize(("events", "text"), CHEAP)
+def test_a_curve_costs_as_much_as_there_are_events_and_not_their_square(
+    events: Callable[[int], list[NewEvent]], text: str
+) -> None:
+    """Counted: the outcomes that a selection lists, and all that is looked at to say how a check stands."""
+
     def looked_at(count: int) -> int:
         sizes: list[int] = []
         outcomes = Selection.outcomes
@@ -327,11 +376,36 @@ def test_what_a_check_is_asked_about_grows_with_the_run_and_not_with_its_square(
             sizes.append(len(found))
             return found
 
-        with patch.object(Selection, "outcomes", counted):
-            drawn(ladder(check(text)), *many(count))
-        return sum(sizes)
+        with patch.object(Selection, "outcomes", counted), patch.object(standings, "_UnderWay", Seen) as seen:
+            drawn(ladder(check(text)), expected(numbers=[0, 1]), *events(count))
+        return sum(sizes) + sum(each.looked_at for each in seen.all_of_them())
 
-    assert looked_at(1600) < looked_at(400) * 8
+    assert looked_at(800) <= looked_at(200) * 6 + 50
+
+
+class Seen(standings._UnderWay):
+    """One that is remembered."""
+
+    _all: ClassVar[list["Seen"]] = []
+
+    def __init__(self, reducer: Reducer) -> None:
+        super().__init__(reducer)
+        self._all.append(self)
+
+    @classmethod
+    def all_of_them(cls) -> list["Seen"]:
+        found = list(cls._all)
+        cls._all.clear()
+        return found
+
+
+def test_a_curve_makes_no_verdict_of_a_check_of_a_document() -> None:
+    whole = "all_of: [{count: {of: {type: x.a}, at_least: 2}}, {none_of: [{event: {type: x.c}}]}]"
+
+    with patch.object(DocumentReducer, "result", side_effect=AssertionError("asked for a verdict")):
+        found = drawn(ladder(check(whole)), *paired(9))
+
+    assert found.rungs[0].earned == [3]
 
 
 def test_a_curve_that_would_take_too_long_is_refused_with_the_reason() -> None:
@@ -339,11 +413,11 @@ def test_a_curve_that_would_take_too_long_is_refused_with_the_reason() -> None:
         return Verdict(True, "")
 
     with patch.object(climb, "MAX_LOOKED_AT", 30), pytest.raises(CurveRefused, match="m0 is a function in Python"):
-        drawn(ladder(python), *many(8))
+        drawn(ladder(python), *many(9))
     with patch.object(climb, "MAX_LOOKED_AT", 5), pytest.raises(CurveRefused, match=r"3 different case\.expected"):
         drawn(ladder(None), *(expected(numbers=[n]) for n in range(3)))
-    with (
-        patch.object(standings, "MAX_ASKED_ABOUT", 30),
-        pytest.raises(CurveRefused, match=r"the milestone m0: .* at event 8 of 10 .* more than 30"),
-    ):
-        drawn(ladder(check("absent: {type: x.a, latest_by: n}")), *many(9))
+    last_first = [*(called(f"c{n}", "t") for n in range(9)), *(returned(f"c{n}", "t") for n in reversed(range(9)))]
+    anew = ladder(check("repeated: {of: {call: t, take: result}, at_most: 99}"))
+    refused = pytest.raises(CurveRefused, match=r"the milestone m0: .* at event 13 of 18 .* 32 entries.* select fewer")
+    with patch.object(standings, "MAX_LOOKED_AT", 30), refused:
+        drawn(anew, *last_first)
