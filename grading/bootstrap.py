@@ -30,7 +30,7 @@ def gradebook(settings: Settings, *, create: bool = False) -> Iterator[Gradebook
     Raises LogUnavailable; SchemaOutdated says which command a Postgres database needs.
     """
     with log(settings, create=create) as opened:
-        yield Gradebook(opened, logger=logger(settings))
+        yield Gradebook(opened, logger=logger(settings), require_qualified=settings.require_qualified)
 
 
 def log(settings: Settings, *, create: bool = False) -> SqlLog:

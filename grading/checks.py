@@ -103,6 +103,7 @@ def event_recorded(
 @dataclass(frozen=True, slots=True)
 class _EventRecorded:
     shares_events: ClassVar[bool] = True
+    polarity: ClassVar[str] = "presence"
 
     type: str
     matcher: Callable[[Mapping[str, Any]], object] | None

@@ -3,6 +3,10 @@
 GradingError
 ├── InvalidLadder        a ladder or its document breaks a rule: names file, line and path
 ├── GraderConflict       same name and version, other definition: raise the version
+├── ImpureGrader         the same evidence could get another grade: names milestone, deed and line
+├── UntriedGrader        whether a grader is pure could not be found out
+├── UnqualifiedGrader    a grader that has not been qualified, where only qualified ones may re-grade
+├── InvalidLabels        a file of labels breaks a rule: names file and line
 ├── NotFound             no such grader, stream or grade
 ├── CheckBroken          a check cannot give a verdict, for a cause that will be the same next time
 ├── MilestoneBroken      the same, with the milestone it happened at
@@ -31,6 +35,30 @@ class InvalidLadder(GradingError):
 
 class GraderConflict(GradingError):
     """This name and version are registered with another definition."""
+
+
+class ImpureGrader(GradingError):
+    """A grader does what can give the same evidence another grade. It is not registered."""
+
+    def __init__(self, grader: str, found: str) -> None:
+        super().__init__(f"{grader} is not pure: {found}")
+        self.grader: Final = grader
+
+
+class UntriedGrader(GradingError):
+    """A grader hung, ran out of memory or ended the process while it was tried, so nothing is known of its purity."""
+
+    def __init__(self, grader: str, why: str) -> None:
+        super().__init__(f"{grader} could not be tried: {why}")
+        self.grader: Final = grader
+
+
+class UnqualifiedGrader(GradingError):
+    """The grader has not been qualified, and only qualified ones may re-grade here."""
+
+
+class InvalidLabels(GradingError):
+    """A file of labels cannot be read; names file and line."""
 
 
 class NotFound(GradingError):

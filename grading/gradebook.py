@@ -8,16 +8,19 @@ from typing import Final
 import structlog
 from structlog.typing import FilteringBoundLogger
 
-from grading import graders, overrides, queries, visibility
-from grading.errors import NotFound
+from grading import graders, overrides, qualification, queries, visibility
+from grading.errors import InvalidLabels, NotFound, UnqualifiedGrader
 from grading.evidence import StreamEvidence
 from grading.explanations import Drawn, Explanation, drawn, explained
 from grading.graders import Grader, GraderRef, Registration
 from grading.intake import ImportReport, Watcher, import_paths
+from grading.labels import Label
 from grading.ladders import GraderIdentity
 from grading.override_rows import left_of
 from grading.overrides import Opinion, Overridden
 from grading.projector import Grades
+from grading.purity import Proof, Subject, of_log, of_streams, prove
+from grading.qualification import Qualification, Standing
 from grading.queries import RUNS
 from grading.regrade import (
     GradeReport,
@@ -42,9 +45,13 @@ _SILENT: Final = structlog.make_filtering_bound_logger(CRITICAL)
 class Gradebook:
     """The grading service over one log. What the board says is brought up to date before it is asked."""
 
-    def __init__(self, log: SqlLog, logger: FilteringBoundLogger | None = None) -> None:
-        """`logger` is told of every finished use case; without one nothing is said."""
+    def __init__(
+        self, log: SqlLog, logger: FilteringBoundLogger | None = None, *, require_qualified: bool = False
+    ) -> None:
+        """`logger` is told of every finished use case; without one nothing is said. `require_qualified`: only graders
+        that are qualified may re-grade."""
         self.log: Final = log
+        self._require_qualified: Final = require_qualified
         self._logger: FilteringBoundLogger = logger or structlog.wrap_logger(None, wrapper_class=_SILENT)
         self._projection = Grades(log)
 
@@ -82,11 +89,28 @@ class Gradebook:
         require_stream(self.log, stream)
         return self.log.read(stream, after=after, until=until, limit=limit, types=types)
 
-    def add_grader(self, grader: Grader) -> bool:
+    def prove(self, grader: Grader, streams: Sequence[str] = ()) -> Proof:
+        """Try whether a grader is pure, on these streams or on a few that are there: see `grading.purity.prove`.
+
+        Raises NotFound for a stream without events, UntriedGrader.
+        """
+        for stream in streams:
+            require_stream(self.log, stream)
+        recorded = of_streams(self.log, streams) if streams else of_log(self.log, hidden=self.hidden())
+        return prove(subject_of(grader), recorded)
+
+    def knows(self, grader: Grader) -> bool:
+        """Whether this version of it is registered, with whatever definition."""
+        return any(one.ref == grader.ref for one in graders.registered(self.log, grader.name))
+
+    def add_grader(self, grader: Grader, *, proof: Proof | None = None) -> bool:
         """Register a grader; its first version becomes active. False when it stands there already.
 
-        Raises GraderConflict when this version is registered with another definition.
+        One in Python that is new is tried first, unless a `proof` of it is at hand. Raises ImpureGrader, UntriedGrader;
+        GraderConflict when this version is registered with another definition.
         """
+        if grader.kind == "python" and not self.knows(grader):
+            (proof if proof is not None and proof.subject == subject_of(grader) else self.prove(grader)).require()
         new = graders.register(self.log, grader)
         self._logger.info("grader.registered", grader=str(grader.ref), new=new)
         return new
@@ -108,6 +132,42 @@ class Gradebook:
         if ref.version is None:
             raise NotFound(f"{ref.name}: say which version: {ref.name}@VERSION")
         return graders.activate(self.log, ref.name, ref.version, reason=reason)
+
+    def qualify(
+        self,
+        ref: GraderRef,
+        *,
+        oracle: Sequence[str] = (),
+        null: Sequence[str] = (),
+        oracle_prefix: str | None = None,
+        null_prefix: str | None = None,
+        labels: Sequence[Label] = (),
+        kappa: float | None = None,
+        progress: Progress | None = None,
+    ) -> Qualification:
+        """Try a grader on runs that have to pass and runs that must not, and record what came of it. See
+        `grading.qualification.qualify`. Grades of these runs are not recorded.
+
+        Raises NotFound for an unknown grader or stream, InvalidLabels for a label of one, InvalidInput.
+        """
+        grader = graders.load(self.log, ref)
+        passing, failing = self._chosen(oracle, oracle_prefix), self._chosen(null, null_prefix)
+        hidden = self.hidden()
+        for label in labels:
+            try:
+                require_run(self.log, label.stream, hidden)
+            except NotFound as error:
+                raise InvalidLabels(f"{label.place}: {error}") from None
+        done = qualification.qualify(
+            self.log, grader, oracle=passing, null=failing, labels=labels, kappa=kappa, progress=progress
+        )
+        new = qualification.record(self.log, done)
+        self._logger.info("grader.qualified", grader=str(grader.ref), qualified=done.qualified, new=new)
+        return done
+
+    def standing(self, ref: GraderRef) -> Standing:
+        """Whether a version of a grader (the active one if none is named) is qualified. Raises NotFound."""
+        return qualification.standing(self.log, self.registration(ref).identity)
 
     def grade(
         self,
@@ -157,8 +217,10 @@ class Gradebook:
         """Grade every run that is not hidden (or those of a prefix) with this version (the newest if none is named).
 
         When every run that the active version has graded has a grade by this one, it becomes the active one, unless
-        `activate` is False: until then nothing on the board moves.
+        `activate` is False: until then nothing on the board moves. Raises UnqualifiedGrader where it has to be
+        qualified and is not.
         """
+        self._refuse_unqualified(self._newest(ref))
         grader = graders.load(self.log, self._newest(ref))
         before = graders.active(self.log, grader.name).identity
         chosen = self._select((), prefix, True)
@@ -293,6 +355,21 @@ class Gradebook:
             require_run(self.log, stream, hidden)
         return list(dict.fromkeys(streams))
 
+    def _chosen(self, streams: Sequence[str], prefix: str | None) -> list[str]:
+        """These runs and those of a prefix, each once."""
+        below = [] if prefix is None else self._select((), prefix, False)
+        return list(dict.fromkeys([*self._select(streams, None, False), *below]))
+
+    def _refuse_unqualified(self, ref: GraderRef) -> None:
+        if not self._require_qualified:
+            return
+        standing = self.standing(ref)
+        if standing is not Standing.QUALIFIED:
+            raise UnqualifiedGrader(
+                f"{ref} is {standing}, and only qualified graders may re-grade here (GRADESPINE_REQUIRE_QUALIFIED):"
+                f" `gradespine grader qualify {ref} --oracle STREAM --null STREAM`"
+            )
+
     def _require_known(self, ref: GraderRef) -> None:
         """Raises NotFound for a grader, or a version of one, that is not registered. A ladder that was recorded without
         being registered is known by its name."""
@@ -302,6 +379,11 @@ class Gradebook:
             recorded = queries.names(self.log.database)
             if ref.name not in recorded:
                 raise graders.unknown(ref.name, {*graders.grader_names(self.log), *recorded})
+
+
+def subject_of(grader: Grader) -> Subject:
+    """The grader as something to be tried."""
+    return Subject(str(grader.ref), grader.target or "", grader.source or "", grader.definition, grader.document)
 
 
 def _listed(streams: str | Sequence[str]) -> list[str]:

@@ -205,6 +205,69 @@ class GraderRegistered(Payload):
     target: str | None = None
 
 
+class Outcomes(Payload):
+    """How many runs came out how."""
+
+    passed: Count
+    failed: Count
+    broken: Count
+
+
+class QualifiedRun(StreamEvidenceRef):
+    """A run that a grader was tried on, and what came of it."""
+
+    role: Literal["oracle", "null"]
+    outcome: Literal["passed", "failed", "broken"]
+
+
+class CheatTried(Payload):
+    """A planted cheat: on how many runs it was tried, how many passed by it or could not be graded, and to how many it
+    does not apply, and why."""
+
+    name: str
+    tried: Count
+    passed: Count
+    broken: Count
+    not_applicable: Count
+    reason: str | None = None
+
+
+class MishapsTried(Payload):
+    """Runs with events dropped, reordered or duplicated: how many there were of how many milestones that claim to
+    withstand it, and how many raised one from failed to passed."""
+
+    milestones: Count
+    tried: Count
+    raised: Count
+
+
+class LabelAgreement(Payload):
+    """How a grader agrees with the labels of runs, by label (true, false) and outcome. `kappa` is null where it is
+    undefined; `needed` is the κ that was asked for."""
+
+    labelled: Count
+    sha256: Digest
+    confusion: dict[str, Outcomes]
+    accuracy: float | None
+    kappa: float | None
+    needed: float | None = None
+
+
+class GraderQualified(Payload):
+    """A grader was tried on runs that have to pass (`oracle`), runs that must not (`null`), and planted cheats. `rules`
+    is the number of the way in which; the last one of a grader counts."""
+
+    grader: GraderIdentity
+    qualified: bool
+    rules: Annotated[int, Field(ge=1)]
+    oracle: Outcomes
+    null: Outcomes
+    cheats: list[CheatTried]
+    mishaps: MishapsTried
+    agreement: LabelAgreement | None = None
+    runs: list[QualifiedRun]
+
+
 class GraderActivated(Payload):
     name: str
     version: str

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from grading.ladders import Ladder
 
 _EXAMPLE: Final = "example:"
+_SAMPLE: Final = "A run to try a ladder in Python on; repeatable. Else, a few runs of the log."
 _KEYS: Final = (
     *("gradespine", "ladder", "version", "mode", "pass_at", "trust", "define", "milestones"),
     *(
@@ -39,6 +40,7 @@ _KEYS: Final = (
 def add(
     context: typer.Context,
     what: Annotated[str, typer.Argument(metavar="WHAT", help="FILE (- is stdin), example:NAME or module:attribute.")],
+    sample: Annotated[list[str] | None, typer.Option(metavar="STREAM", help=_SAMPLE)] = None,
 ) -> None:
     """Register a grader: a document, an example, or Python.
 
@@ -47,18 +49,25 @@ def add(
     re-grade with it is complete, or by `grader activate`. A version never changes its meaning: another text under the
     same version is refused. `-` reads the document from stdin.
 
+    A ladder in Python is tried first, as `grader check` does, and refused (exit code 2) where the same run could get
+    another grade. A document needs no trial.
+
     \b
     Examples:
       gradespine grader add ladders/deploy.yaml
       gradespine grader add example:taubench-airline
       gradespine grader add mygraders.deploy:ladder
+      gradespine grader add mygraders.deploy:ladder --sample run/deploy/17
     """
     from grading.cli.output import Output
+    from grading.cli.purity import proven
 
     out = Output()
     grader = _grader(what, out)
     with session(context).gradebook(create=True) as gradebook:
-        new = gradebook.add_grader(grader)
+        python = grader.kind == "python" and not gradebook.knows(grader)
+        proof = proven(lambda: gradebook.prove(grader, sample or ()), out) if python else None
+        new = gradebook.add_grader(grader, proof=proof)
         active = gradebook.active_version(grader.name)
     out.line(f"{grader.ref} is registered{'' if new else ' already'}; active is {grader.name}@{active}")
     if active == grader.version:
@@ -78,15 +87,15 @@ def list_(context: typer.Context) -> None:
                 "active" if found.identity.version == gradebook.active_version(name) else "",
                 found.kind if found.target is None else f"{found.kind} {found.target}",
                 found.identity.definition[:12],
+                gradebook.standing(found.ref).value,
             ]
             for name, versions in gradebook.graders().items()
             for found in versions
         ]
     out = Output()
     if rows:
-        out.table(
-            [Column("grader", wide=True), Column("active"), Column("kind", wide=True), Column("definition")], rows
-        )
+        columns = [Column("grader", wide=True), Column("active"), Column("kind", wide=True), Column("definition")]
+        out.table([*columns, Column("tried")], rows)
     else:
         out.remark("no graders yet: `gradespine grader examples` lists some")
 
@@ -104,6 +113,7 @@ def show(
 
     with session(context).gradebook() as gradebook:
         found = gradebook.registration(_ref(name))
+        standing = gradebook.standing(found.ref)
     out = Output()
     document = None if found.document is None else dict(found.document)
     if as_json:
@@ -111,6 +121,7 @@ def show(
         return
     out.line(f"# {found.ref}, {found.kind}, semantics {found.identity.semantics}")
     out.line(f"# definition {found.identity.definition}")
+    out.line(f"# {standing}")
     out.text(found.source or "" if document is None else _written(document, found.identity.definition))
 
 
@@ -121,19 +132,27 @@ def check(
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say in plain words what it asks of a run.")] = False,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of ladder documents.")] = False,
+    sample: Annotated[list[str] | None, typer.Option(metavar="STREAM", help=_SAMPLE)] = None,
 ) -> None:
     """Say whether a ladder document is right, without a log.
 
     Lists its milestones and the types of events that it reads. An error names file, line and path; exit code 2. Event
     types and fields that are not known are allowed, and noted on stderr: exit code 0.
 
+    A ladder in Python is run in several processes that differ in clock, hash seed, time zone, locale and working
+    folder: on runs that ship, one of its own words, and a few of the log if there is one. Whatever could give the same
+    run another grade is told with its milestone and line; exit code 2. One that hangs or ends the process could not be
+    tried: exit code 3.
+
     \b
     Examples:
       gradespine grader check ladders/deploy.yaml
       gradespine grader check ladders/deploy.yaml --explain
       gradespine grader check --schema > ladder.schema.json
+      gradespine grader check mygraders.deploy:ladder --sample run/deploy/17
     """
     from grading.cli.output import Output
+    from grading.cli.purity import check_purity
     from grading.cli.text import plural
 
     out = Output()
@@ -151,6 +170,7 @@ def check(
     if grader.document is None:
         if explain:
             raise Usage("only a document can be explained; a ladder in Python says what it asks in its source", context)
+        check_purity(context, grader, sample or (), out)
         return
     from grading.spec import event_types, explain_document
 

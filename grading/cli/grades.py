@@ -74,24 +74,30 @@ def regrade(
     --history`. When every run that the active version has graded has a grade by the new one, the board changes to it,
     at once and whole. Exit code: 0, also when runs failed; 3 when some could not be graded.
 
+    A version that was not qualified (`grader qualify`) is said to be so. With GRADESPINE_REQUIRE_QUALIFIED=1 it is
+    refused: exit code 2.
+
     \b
     Examples:
       gradespine regrade safe-change@2 --all --plan
       gradespine regrade safe-change@2 --all
     """
     from grading.cli.output import Output
+    from grading.cli.qualification import warn
+    from grading.graders import GraderRef
 
     _require_one(context, {"--prefix P": prefix is not None, "--all": all})
     out = Output()
     with session(context).gradebook() as gradebook:
         if plan:
-            _tell_plan(out, gradebook, name, prefix)
+            warn(out, gradebook, _tell_plan(out, gradebook, name, prefix))
             return
         with out.progress("re-grading") as progress:
             report = gradebook.regrade(
                 _ref(name), prefix=prefix, activate=not no_activate, reason=reason, progress=progress
             )
         _tell_regrade(out, gradebook, report)
+        warn(out, gradebook, GraderRef(report.graded.grader.name, report.graded.grader.version))
     if report.graded.broken:
         raise typer.Exit(NOT_CHECKED)
 
@@ -224,8 +230,10 @@ def _tell_regrade(out: "Output", gradebook: "Gradebook", report: "RegradeReport"
     render.broken(out, report.graded)
 
 
-def _tell_plan(out: "Output", gradebook: "Gradebook", name: str, prefix: str | None) -> None:
+def _tell_plan(out: "Output", gradebook: "Gradebook", name: str, prefix: str | None) -> "GraderRef":
+    """Say what a re-grade would do; returns which version it is about."""
     from grading.cli.text import plural
+    from grading.graders import GraderRef
 
     plan = gradebook.plan_regrade(_ref(name), prefix=prefix)
     grader = f"{plan.grader.name}@{plan.grader.version}"
@@ -235,6 +243,7 @@ def _tell_plan(out: "Output", gradebook: "Gradebook", name: str, prefix: str | N
         stand = f"{plural(plan.overrides, 'override')} {'stands' if plan.overrides == 1 else 'stand'} on these runs"
         out.line(f"{stand}: pending review where the new grade says otherwise")
     out.line(f"active is {plan.grader.name}@{plan.active}; nothing was written")
+    return GraderRef(plan.grader.name, plan.grader.version)
 
 
 def _tell_ungraded(out: "Output", ungraded: int, runs: int, before: str) -> None:

@@ -9,7 +9,19 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from grading.cli import database, demo, followers, graders, grades, hiding, judge, log, overrides, recordings
+from grading.cli import (
+    database,
+    demo,
+    followers,
+    graders,
+    grades,
+    hiding,
+    judge,
+    log,
+    overrides,
+    qualification,
+    recordings,
+)
 from grading.cli.failures import Commands
 from grading.cli.session import Session
 
@@ -104,6 +116,7 @@ def _graders() -> typer.Typer:
     group.command("list")(graders.list_)
     group.command("show")(graders.show)
     group.command("check")(graders.check)
+    group.command("qualify")(qualification.qualify)
     group.command("activate")(graders.activate)
     group.command("examples")(graders.examples)
     return group

@@ -337,6 +337,7 @@ _TELL: Final[Mapping[str, Callable[[_Payload], str]]] = {
     "run.finished": _finished,
     "grader.registered": lambda payload: f"{payload['name']}@{payload['version']} ({payload['kind']})",
     "grader.activated": lambda payload: f"{payload['name']}@{payload['version']}",
+    "grader.qualified": lambda payload: f"{_by(payload)}: {'' if payload['qualified'] else 'not '}qualified",
     "grade.milestone": lambda payload: f"{payload['name']}: {verdict(payload['passed'])}",
     "grade.summary": _summary,
     "grade.broken": lambda payload: f"{_by(payload)}: {payload['milestone']}: {payload['code']}: {payload['where']}",

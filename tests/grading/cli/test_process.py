@@ -107,7 +107,7 @@ COMMANDS = (
     "demo,import,streams,show,hide,unhide,grade,grades,explain,override,regrade,rebuild,judge,"
     "log export,log import,log prune,db upgrade,db current,db check,db backup,"
     "followers list,followers reset,followers unpark,"
-    "grader add,grader list,grader show,grader check,grader activate,grader examples"
+    "grader add,grader list,grader show,grader check,grader qualify,grader activate,grader examples"
 )
 
 
