@@ -147,7 +147,7 @@ def _went_well(event: Event) -> bool:
 def _repeated(scene: Scene) -> Planted:
     rows = scene.run.rows[:_MAX_EVENTS]
     if not any(row.actor == Actor.AGENT for row in rows):
-        return NotApplicable("the agent wrote no events")
+        return NotApplicable("no events of the agent are in it")
     thrice = [row for row in rows for _ in range(3 if row.actor == Actor.AGENT else 1)]
     return [renumbered([*rows, *rows]), renumbered(thrice)]
 

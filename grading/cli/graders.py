@@ -130,7 +130,9 @@ def check(
     what: Annotated[
         str | None, typer.Argument(metavar="WHAT", help="FILE (- is stdin), example:NAME or module:attribute.")
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say in plain words what it asks of a run.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say in plain words what a document asks of a run.")
+    ] = False,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of ladder documents.")] = False,
     sample: Annotated[list[str] | None, typer.Option(metavar="STREAM", help=_SAMPLE)] = None,
 ) -> None:
@@ -164,12 +166,13 @@ def check(
     if what is None:
         raise Usage("name a document, or ask for --schema", context)
     grader = _grader(what, out)
+    if explain and grader.document is None:
+        raise Usage("only a document can be explained; a ladder in Python says what it asks in its source", context)
     ladder = grader.ladder
-    out.line(f"{grader.ref} is right: {plural(len(ladder.milestones), 'milestone')}, {ladder.mode}")
+    right = "" if grader.document is None else " is right"
+    out.line(f"{grader.ref}{right}: {plural(len(ladder.milestones), 'milestone')}, {ladder.mode}")
     _milestones(ladder)
     if grader.document is None:
-        if explain:
-            raise Usage("only a document can be explained; a ladder in Python says what it asks in its source", context)
         check_purity(context, grader, sample or (), out)
         return
     from grading.spec import event_types, explain_document

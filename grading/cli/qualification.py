@@ -137,7 +137,7 @@ def _tell_mishaps(out: "Output", done: "Qualification") -> None:
     from grading.cli.text import plural
 
     if not done.claiming:
-        out.line("no milestone only asks for something to be there: none was tried on dropped or repeated events")
+        out.line("no dropped, reordered or duplicated events were tried: no milestone claims to withstand them")
         return
     ask = "asks" if done.claiming == 1 else "ask"
     claim = f"{plural(done.claiming, 'milestone')} only {ask} for something to be there"

@@ -31,6 +31,8 @@ class Said:
     outcome: str
     detail: str
     citations: str
+    where: str = ""
+    """Where it broke: kinds of errors, lines and paths, as a grade would say it."""
 
     def differs(self, other: "Said") -> str:
         """How another answer differs: "" if it does not."""
@@ -135,7 +137,7 @@ def _graded(milestone: Milestone, evidence: WatchedEvidence) -> Said:
     try:
         rung = Ladder("trial", Mode.INDEPENDENT, [milestone]).grade(evidence).rungs[0]
     except MilestoneBroken as error:
-        return Said(f"broken ({error.code})", _digest(error.where), "")
+        return Said(f"broken ({error.code})", _digest(error.where), "", f"{error.code}: {error.where}")
     return Said("passed" if rung.passed else "failed", _digest(rung.detail), _digest([*rung.citations, rung.cited]))
 
 

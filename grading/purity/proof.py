@@ -87,7 +87,7 @@ def prove(subject: Subject, recorded: Sequence[Sample] = (), *, seconds: float =
     guilty = {finding.milestone for finding in found}
     if not why:
         found += trials.differences(outcomes, guilty)
-    findings = _with_the_scan(found, Reach(scanned), home)
+    findings = [*_with_the_scan(found, Reach(scanned), home), *(_always_broken(home) if subject.target else ())]
     own = subject.target.partition(":")[0]
     others = tuple(one.module for one in scanned if one.module != own)
     return Proof(subject, tuple(in_order(findings)), tuple(sample.name for sample in tried_on), others)
@@ -112,6 +112,22 @@ def _with_the_scan(found: Sequence[Finding], reach: Reach, home: Outcome) -> lis
         if (one.milestone, one.module, one.line) not in places
         and (one.milestone, _deed(one)) not in deeds
         and (one.refused or (one.module, one.line) not in lines)
+    ]
+
+
+def _always_broken(home: Outcome) -> list[Finding]:
+    """A note for each milestone that gave a verdict on no sample: nothing was tried of it."""
+    said: dict[str, list[str]] = {}
+    for (name, _), one in home.said.items():
+        said.setdefault(name, []).append(one.where)
+    return [
+        Finding(
+            f"gave no verdict on any sample ({wheres[0]}), so nothing of it was tried",
+            name,
+            refused=False,
+        )
+        for name, wheres in said.items()
+        if all(wheres)
     ]
 
 

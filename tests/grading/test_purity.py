@@ -30,6 +30,7 @@ SAID = {
     "ends": "ends the program (SystemExit)",
     "rarely": "reads the clock (time.time), found in its source",
 }
+RAISED = "check_raised: JSONDecodeError at tests.grading.purity_graders.innocent:194"
 OWN_WORDS = {
     "zone_name": "with TZ=UTC0 and <+14>-14: it uses the time zone of the machine",
     "files_open": "reaches for files (open)",
@@ -98,6 +99,7 @@ def test_what_may_be_harmless_and_what_no_check_comes_to_is_noted() -> None:
     assert noted == {
         ("hash_of_a_number", "uses hash(), which differs between processes (hash)"),
         ("address_as_identity", "uses addresses of objects (id)"),
+        ("raises", f"gave no verdict on any sample ({RAISED}), so nothing of it was tried"),
         ("", "reads the clock (time.time), where no check is known to come"),
         ("", "reads the environment (os.environ), where no check is known to come"),
         ("", "reaches for files (open), where no check is known to come"),

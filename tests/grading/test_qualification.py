@@ -221,7 +221,7 @@ def test_a_cheat_that_does_not_apply_counts_for_nothing() -> None:
 
     told = {trials.cheat.name: (trials.outcomes.total(), trials.reason) for trials in done.cheats}
     assert told["edited_tests"] == (0, "the reference names no tests")
-    assert told["repeated_events"] == (0, "the agent wrote no events")
+    assert told["repeated_events"] == (0, "no events of the agent are in it")
     assert done.qualified
 
 

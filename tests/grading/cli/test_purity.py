@@ -99,3 +99,28 @@ def test_a_grader_that_could_not_be_tried_ends_in_exit_code_3(tmp_path: Path, mo
     assert added.exit_code == NOT_CHECKED
     assert added.stderr == "gradespine: found@1 could not be tried: milestone find had no verdict after 20 s\n"
     assert done(url, "grader", "list") == ""
+
+
+def test_a_check_that_never_gives_a_verdict_is_noted_by_milestone(tmp_path: Path) -> None:
+    checked = run(
+        f"sqlite:///{tmp_path / 'none.db'}", "grader", "check", "tests.grading.purity_graders.no_verdict:ladder"
+    )
+
+    assert checked.exit_code == 0
+    assert checked.stderr == (
+        "note: milestone bare gave no verdict on any sample (check_raised: it returned bool, not a verdict),"
+        " so nothing of it was tried\n"
+    )
+
+
+def test_only_a_document_is_explained_and_nothing_is_said_to_be_right(tmp_path: Path) -> None:
+    refused = run(
+        f"sqlite:///{tmp_path / 'none.db'}",
+        "grader",
+        "check",
+        GUILTY.replace("while_loaded", "no_verdict"),
+        "--explain",
+    )
+
+    assert refused.exit_code == USAGE
+    assert refused.stdout == ""
